@@ -1,0 +1,1 @@
+"""memlane's core: domain, ports, kernels, index and services. Knows no transport."""

@@ -1,0 +1,1 @@
+"""Drivers behind the ports: Milvus, SQL, embedders, OpenAI-compatible models."""
