@@ -102,12 +102,18 @@ class ComplianceStore(Protocol):
         Unknown user: counts 0, an audit event all the same."""
         ...
 
-    def save_receipt(self, tenant: str, user_id: str, receipt_id: str, receipt: str) -> None: ...
+    def save_receipt(
+        self, tenant: str, user_id: str, receipt_id: str, receipt: str, *, request: RequestStamp | None = None
+    ) -> None:
+        """Keeps the receipt; with `request`, that of the ForgetUser, as the answer to its replays. A replay that
+        finds no receipt (the process died in between) gets the first Forgotten with `replay` None."""
+        ...
 
     def set_legal_hold(
         self, tenant: str, user_id: str, *, hold: bool, actor: str, detail: str, time_us: int
     ) -> int:
-        """Returns the seq of its audit event."""
+        """Returns the seq of its audit event. Releasing the hold of a user who was forgotten under it erases at once
+        the texts that the hold kept back."""
         ...
 
     def due_for_purge(
@@ -117,8 +123,10 @@ class ComplianceStore(Protocol):
         ...
 
     def record_purge(self, items: list[PurgeItem], *, actor: str, time_us: int) -> tuple[int, int]:
-        """Removes the revisions' texts and pending rows of these memories for good and writes one audit event per
-        user; returns (first seq, last seq), (0, 0) when there was nothing."""
+        """Removes the revisions' texts and pending rows of these memories for good, and the stored answers and
+        results that may quote them, and writes one audit event per user; returns (first seq, last seq), (0, 0) when
+        there was nothing. What became pending in their place is `physical_delete`: call this first, then apply the
+        pending rows to the vector store. Items restored or put under hold meanwhile are passed over."""
         ...
 
     def scrub(self) -> None:

@@ -60,7 +60,8 @@ class IngestionQueue(Protocol):
         ...
 
     def claim(self, *, now_us: int, lease_us: int, limit: int) -> list[Ingestion]:
-        """Due PENDING jobs (and RUNNING ones whose lease ran out), oldest first, at most one per user, now RUNNING."""
+        """Due PENDING jobs (and RUNNING ones whose lease ran out), oldest first, at most one per user, now RUNNING.
+        A job never overtakes an older unfinished one of the same user: what was said later must be decided later."""
         ...
 
     def fail(

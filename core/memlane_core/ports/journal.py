@@ -124,12 +124,14 @@ class Journal(Protocol):
         """One transaction: idempotency, epoch and head checks; one hash-chained event per change; revisions; the
         rows pending for the vector store. Durable when it returns.
 
-        Raises RequestIdReused, ForgottenMeanwhile or LostRace; nothing was written then.
+        Raises RequestIdReused, ForgottenMeanwhile or LostRace (also for a change of a memory that is not at the
+        revision before it); nothing was written then.
         """
         ...
 
     def find_replay(self, tenant: str, user_id: str, request: RequestStamp) -> Replay | None:
-        """The stored answer of this request, if it was committed. Raises RequestIdReused on another fingerprint."""
+        """The stored answer of this request, if it was committed. Raises RequestIdReused on another fingerprint,
+        ForgottenMeanwhile when the answer was erased."""
         ...
 
     def user_state(self, tenant: str, user_id: str) -> UserState:

@@ -1,5 +1,6 @@
 """The short-term window: messages of sessions, durable. All calls block."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,8 +47,20 @@ class SessionStore(Protocol):
         ...
 
     def end_session(
-        self, tenant: str, user_id: str, session_id: str, *, ingestion_id: str, actor: str, time_us: int
+        self,
+        tenant: str,
+        user_id: str,
+        session_id: str,
+        *,
+        ingestion_id: str,
+        actor: str,
+        time_us: int,
+        payload: Callable[[tuple[StoredMessage, ...]], str] | None = None,
     ) -> EndedSession:
         """Ends it and, in the same transaction, queues what has not been offered yet as one ingestion under
-        `ingestion_id`: exactly once however often and however concurrently it is called."""
+        `ingestion_id`: exactly once however often and however concurrently it is called.
+
+        `payload` makes the ingestion's payload of the messages offered; by default it is the JSON object
+        {"session_id": str, "messages": [{"role": str, "content": str, "create_time": ISO 8601 or null}]}.
+        """
         ...
