@@ -78,7 +78,9 @@ class ErasureReceipt(google.protobuf.message.Message):
     audit_head_hash: builtins.str
     """Hash of the last audit event, lowercase hex: an anchor for VerifyAuditLog."""
     digest: builtins.str
-    """SHA-256, lowercase hex, over the canonical form of all fields of this receipt but this one and those of the signature."""
+    """SHA-256, lowercase hex, over the canonical form of all fields of this receipt but this one and those of the
+    signature.
+    """
     signature: builtins.bytes
     """Signature over the digest. Empty where the server has no signing key."""
     key_id: builtins.str
@@ -664,8 +666,8 @@ class VerifyAuditLogRequest(google.protobuf.message.Message):
     CONSISTENCY_FIELD_NUMBER: builtins.int
     @property
     def anchors(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[global___AuditAnchor]:
-        """The log must also hold these events unchanged. Without any, a log that was rewritten from end to end or cut at its
-        end by someone with access to the database looks valid. At most 100.
+        """The log must also hold these events unchanged. Without any, a log that was rewritten from end to end or cut at
+        its end by someone with access to the database looks valid. At most 100.
         """
 
     @property

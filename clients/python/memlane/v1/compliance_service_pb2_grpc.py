@@ -26,11 +26,11 @@ if _version_not_supported:
 
 
 class ComplianceServiceStub(object):
-    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise PERMISSION_DENIED.
-    user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
+    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text, so
-    that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
+    so that it stays whole and verifiable after an erasure.
     """
 
     def __init__(self, channel):
@@ -77,19 +77,20 @@ class ComplianceServiceStub(object):
 
 
 class ComplianceServiceServicer(object):
-    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise PERMISSION_DENIED.
-    user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
+    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text, so
-    that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
+    so that it stays whole and verifiable after an erasure.
     """
 
     def ForgetUser(self, request, context):
         """Erases one user: memories, past revisions' texts, windows, pending ingestions, recorded requests, caches.
 
-        Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with ABORTED
-        (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with `purge_now` before
-        this returns. An audit event is written that is never deleted. Writes that begin afterwards are kept as of a new user.
+        Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with
+        ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
+        `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
+        are kept as of a new user.
         Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
         Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
         Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
@@ -99,11 +100,11 @@ class ComplianceServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExportUser(self, request, context):
-        """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit events,
-        each in order, then one summary.
+        """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
+        events, each in order, then one summary.
 
-        Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a summary
-        is incomplete: its status says why. An unknown user is OK with the summary alone.
+        Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
+        summary is incomplete: its status says why. An unknown user is OK with the summary alone.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,7 +114,8 @@ class ComplianceServiceServicer(object):
         """Puts a user under legal hold, or releases it.
 
         Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-        physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no event.
+        physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
+        event.
         Idempotency: by `request_id`.
         Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
         """
@@ -133,7 +135,8 @@ class ComplianceServiceServicer(object):
     def ListAuditEvents(self, request, context):
         """Audit events of the tenant, by rising seq.
 
-        Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or missed.
+        Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or
+        missed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -142,17 +145,19 @@ class ComplianceServiceServicer(object):
     def VerifyAuditLog(self, request, context):
         """Recomputes the hash chain of the tenant's whole audit log.
 
-        Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the log.
+        Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
+        log.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PurgeExpired(self, request, context):
-        """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted for
-        longer than the retention time. Users under legal hold are left alone and counted.
+        """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
+        for longer than the retention time. Users under legal hold are left alone and counted.
 
-        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by `request_id`.
+        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
+        `request_id`.
         Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -206,11 +211,11 @@ def add_ComplianceServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ComplianceService(object):
-    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise PERMISSION_DENIED.
-    user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
+    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text, so
-    that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
+    so that it stays whole and verifiable after an erasure.
     """
 
     @staticmethod

@@ -18,11 +18,11 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class ComplianceServiceStub:
-    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise PERMISSION_DENIED.
-    user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
+    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text, so
-    that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
+    so that it stays whole and verifiable after an erasure.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -32,9 +32,10 @@ class ComplianceServiceStub:
     ]
     """Erases one user: memories, past revisions' texts, windows, pending ingestions, recorded requests, caches.
 
-    Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with ABORTED
-    (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with `purge_now` before
-    this returns. An audit event is written that is never deleted. Writes that begin afterwards are kept as of a new user.
+    Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with
+    ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
+    `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
+    are kept as of a new user.
     Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
     Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
     Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
@@ -44,11 +45,11 @@ class ComplianceServiceStub:
         memlane.v1.compliance_service_pb2.ExportUserRequest,
         memlane.v1.compliance_service_pb2.ExportUserResponse,
     ]
-    """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit events,
-    each in order, then one summary.
+    """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
+    events, each in order, then one summary.
 
-    Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a summary
-    is incomplete: its status says why. An unknown user is OK with the summary alone.
+    Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
+    summary is incomplete: its status says why. An unknown user is OK with the summary alone.
     """
 
     SetLegalHold: grpc.UnaryUnaryMultiCallable[
@@ -58,7 +59,8 @@ class ComplianceServiceStub:
     """Puts a user under legal hold, or releases it.
 
     Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-    physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no event.
+    physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
+    event.
     Idempotency: by `request_id`.
     Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
@@ -78,7 +80,8 @@ class ComplianceServiceStub:
     ]
     """Audit events of the tenant, by rising seq.
 
-    Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or missed.
+    Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or
+    missed.
     """
 
     VerifyAuditLog: grpc.UnaryUnaryMultiCallable[
@@ -87,26 +90,28 @@ class ComplianceServiceStub:
     ]
     """Recomputes the hash chain of the tenant's whole audit log.
 
-    Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the log.
+    Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
+    log.
     """
 
     PurgeExpired: grpc.UnaryUnaryMultiCallable[
         memlane.v1.compliance_service_pb2.PurgeExpiredRequest,
         memlane.v1.compliance_service_pb2.PurgeExpiredResponse,
     ]
-    """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted for
-    longer than the retention time. Users under legal hold are left alone and counted.
+    """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
+    for longer than the retention time. Users under legal hold are left alone and counted.
 
-    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by `request_id`.
+    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
+    `request_id`.
     Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
     """
 
 class ComplianceServiceAsyncStub:
-    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise PERMISSION_DENIED.
-    user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
+    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text, so
-    that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
+    so that it stays whole and verifiable after an erasure.
     """
 
     ForgetUser: grpc.aio.UnaryUnaryMultiCallable[
@@ -115,9 +120,10 @@ class ComplianceServiceAsyncStub:
     ]
     """Erases one user: memories, past revisions' texts, windows, pending ingestions, recorded requests, caches.
 
-    Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with ABORTED
-    (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with `purge_now` before
-    this returns. An audit event is written that is never deleted. Writes that begin afterwards are kept as of a new user.
+    Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with
+    ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
+    `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
+    are kept as of a new user.
     Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
     Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
     Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
@@ -127,11 +133,11 @@ class ComplianceServiceAsyncStub:
         memlane.v1.compliance_service_pb2.ExportUserRequest,
         memlane.v1.compliance_service_pb2.ExportUserResponse,
     ]
-    """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit events,
-    each in order, then one summary.
+    """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
+    events, each in order, then one summary.
 
-    Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a summary
-    is incomplete: its status says why. An unknown user is OK with the summary alone.
+    Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
+    summary is incomplete: its status says why. An unknown user is OK with the summary alone.
     """
 
     SetLegalHold: grpc.aio.UnaryUnaryMultiCallable[
@@ -141,7 +147,8 @@ class ComplianceServiceAsyncStub:
     """Puts a user under legal hold, or releases it.
 
     Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-    physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no event.
+    physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
+    event.
     Idempotency: by `request_id`.
     Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
@@ -161,7 +168,8 @@ class ComplianceServiceAsyncStub:
     ]
     """Audit events of the tenant, by rising seq.
 
-    Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or missed.
+    Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or
+    missed.
     """
 
     VerifyAuditLog: grpc.aio.UnaryUnaryMultiCallable[
@@ -170,26 +178,28 @@ class ComplianceServiceAsyncStub:
     ]
     """Recomputes the hash chain of the tenant's whole audit log.
 
-    Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the log.
+    Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
+    log.
     """
 
     PurgeExpired: grpc.aio.UnaryUnaryMultiCallable[
         memlane.v1.compliance_service_pb2.PurgeExpiredRequest,
         memlane.v1.compliance_service_pb2.PurgeExpiredResponse,
     ]
-    """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted for
-    longer than the retention time. Users under legal hold are left alone and counted.
+    """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
+    for longer than the retention time. Users under legal hold are left alone and counted.
 
-    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by `request_id`.
+    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
+    `request_id`.
     Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
     """
 
 class ComplianceServiceServicer(metaclass=abc.ABCMeta):
-    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise PERMISSION_DENIED.
-    user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
+    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text, so
-    that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
+    so that it stays whole and verifiable after an erasure.
     """
 
     @abc.abstractmethod
@@ -200,9 +210,10 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.compliance_service_pb2.ForgetUserResponse, collections.abc.Awaitable[memlane.v1.compliance_service_pb2.ForgetUserResponse]]:
         """Erases one user: memories, past revisions' texts, windows, pending ingestions, recorded requests, caches.
 
-        Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with ABORTED
-        (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with `purge_now` before
-        this returns. An audit event is written that is never deleted. Writes that begin afterwards are kept as of a new user.
+        Effect: nothing of the user is visible to any read when this returns; calls under way for the user end with
+        ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
+        `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
+        are kept as of a new user.
         Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
         Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
         Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
@@ -214,11 +225,11 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.compliance_service_pb2.ExportUserRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[memlane.v1.compliance_service_pb2.ExportUserResponse], collections.abc.AsyncIterator[memlane.v1.compliance_service_pb2.ExportUserResponse]]:
-        """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit events,
-        each in order, then one summary.
+        """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
+        events, each in order, then one summary.
 
-        Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a summary
-        is incomplete: its status says why. An unknown user is OK with the summary alone.
+        Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
+        summary is incomplete: its status says why. An unknown user is OK with the summary alone.
         """
 
     @abc.abstractmethod
@@ -230,7 +241,8 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
         """Puts a user under legal hold, or releases it.
 
         Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-        physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no event.
+        physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
+        event.
         Idempotency: by `request_id`.
         Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
         """
@@ -254,7 +266,8 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.compliance_service_pb2.ListAuditEventsResponse, collections.abc.Awaitable[memlane.v1.compliance_service_pb2.ListAuditEventsResponse]]:
         """Audit events of the tenant, by rising seq.
 
-        Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or missed.
+        Effect: none. Pages as in MemoryService.ListMemories; the log only grows, so that no event is met twice or
+        missed.
         """
 
     @abc.abstractmethod
@@ -265,7 +278,8 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.compliance_service_pb2.VerifyAuditLogResponse, collections.abc.Awaitable[memlane.v1.compliance_service_pb2.VerifyAuditLogResponse]]:
         """Recomputes the hash chain of the tenant's whole audit log.
 
-        Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the log.
+        Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
+        log.
         """
 
     @abc.abstractmethod
@@ -274,10 +288,11 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.compliance_service_pb2.PurgeExpiredRequest,
         context: _ServicerContext,
     ) -> typing.Union[memlane.v1.compliance_service_pb2.PurgeExpiredResponse, collections.abc.Awaitable[memlane.v1.compliance_service_pb2.PurgeExpiredResponse]]:
-        """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted for
-        longer than the retention time. Users under legal hold are left alone and counted.
+        """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
+        for longer than the retention time. Users under legal hold are left alone and counted.
 
-        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by `request_id`.
+        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
+        `request_id`.
         Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
         """
 

@@ -214,8 +214,8 @@ class BuildContextRequest(google.protobuf.message.Message):
     embedding_f32: builtins.bytes
     """The same as little-endian float32 values, 4 bytes each: the fast form."""
     budget_tokens: builtins.int
-    """Whole context in tokens, 1 to 1000000. What does not fit is left out: first the weakest knowledge and memories, then
-    the oldest rounds; rules and the newest user message always stay. 0 = the server's default.
+    """Whole context in tokens, 1 to 1000000. What does not fit is left out: first the weakest knowledge and memories,
+    then the oldest rounds; rules and the newest user message always stay. 0 = the server's default.
     """
     top_k: builtins.int
     """How many memories at most: 0 = chosen from the budget (3 to 8, 5 by default); at most 100."""
@@ -408,8 +408,8 @@ class ChatRequest(google.protobuf.message.Message):
     embedding_f32: builtins.bytes
     """The same as little-endian float32 values, 4 bytes each: the fast form."""
     budget_tokens: builtins.int
-    """Whole context in tokens, 1 to 1000000. What does not fit is left out: first the weakest knowledge and memories, then
-    the oldest rounds; rules and the newest user message always stay. 0 = the server's default.
+    """Whole context in tokens, 1 to 1000000. What does not fit is left out: first the weakest knowledge and memories,
+    then the oldest rounds; rules and the newest user message always stay. 0 = the server's default.
     """
     top_k: builtins.int
     """How many memories at most: 0 = chosen from the budget (3 to 8, 5 by default); at most 100."""

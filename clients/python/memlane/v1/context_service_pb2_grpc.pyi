@@ -30,8 +30,8 @@ class ContextServiceStub:
     """Assembles the context for one turn: rules, then what is known about the user (each memory with the date it was
     recorded), then shared knowledge, then the window.
 
-    Effect: none. The parts are read at one consistency. A part that cannot be read fails the call: a context is never
-    silently thinner. A session that does not exist yet has an empty window.
+    Effect: none. The parts are read at one consistency. A part that cannot be read fails the call: a context is
+    never silently thinner. A session that does not exist yet has an empty window.
     Limits: query 8192 bytes; budget_tokens 1 to 1000000; top_k 1 to 100. A budget that cannot hold the rules and the
     newest user message is INVALID_ARGUMENT.
     Errors: UNAVAILABLE (STORE_, JOURNAL_, MODEL_UNAVAILABLE, NOT_READY).
@@ -41,17 +41,18 @@ class ContextServiceStub:
         memlane.v1.context_service_pb2.ChatRequest,
         memlane.v1.context_service_pb2.ChatResponse,
     ]
-    """One turn of the assistant: assembles the context, asks the configured model, streams its answer, appends the user's
-    message and the answer to the window.
+    """One turn of the assistant: assembles the context, asks the configured model, streams its answer, appends the
+    user's message and the answer to the window.
 
     Order: one `context`, any number of `delta`, one `done`. A stream without `done` failed: its status says why.
-    Effect: the window gains the round just before `done`; after a failure or cancellation it is as before. Memories are
-    not changed: that is Remember's and EndSession's work.
-    Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no model.
+    Effect: the window gains the round just before `done`; after a failure or cancellation it is as before. Memories
+    are not changed: that is Remember's and EndSession's work.
+    Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no
+    model.
     Limits: message 32 KiB, and those of BuildContext.
-    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED (MODEL_THROTTLED),
-    UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN), ALREADY_EXISTS
-    (REQUEST_ID_REUSED).
+    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED
+    (MODEL_THROTTLED), UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN),
+    ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
 
 class ContextServiceAsyncStub:
@@ -66,8 +67,8 @@ class ContextServiceAsyncStub:
     """Assembles the context for one turn: rules, then what is known about the user (each memory with the date it was
     recorded), then shared knowledge, then the window.
 
-    Effect: none. The parts are read at one consistency. A part that cannot be read fails the call: a context is never
-    silently thinner. A session that does not exist yet has an empty window.
+    Effect: none. The parts are read at one consistency. A part that cannot be read fails the call: a context is
+    never silently thinner. A session that does not exist yet has an empty window.
     Limits: query 8192 bytes; budget_tokens 1 to 1000000; top_k 1 to 100. A budget that cannot hold the rules and the
     newest user message is INVALID_ARGUMENT.
     Errors: UNAVAILABLE (STORE_, JOURNAL_, MODEL_UNAVAILABLE, NOT_READY).
@@ -77,17 +78,18 @@ class ContextServiceAsyncStub:
         memlane.v1.context_service_pb2.ChatRequest,
         memlane.v1.context_service_pb2.ChatResponse,
     ]
-    """One turn of the assistant: assembles the context, asks the configured model, streams its answer, appends the user's
-    message and the answer to the window.
+    """One turn of the assistant: assembles the context, asks the configured model, streams its answer, appends the
+    user's message and the answer to the window.
 
     Order: one `context`, any number of `delta`, one `done`. A stream without `done` failed: its status says why.
-    Effect: the window gains the round just before `done`; after a failure or cancellation it is as before. Memories are
-    not changed: that is Remember's and EndSession's work.
-    Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no model.
+    Effect: the window gains the round just before `done`; after a failure or cancellation it is as before. Memories
+    are not changed: that is Remember's and EndSession's work.
+    Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no
+    model.
     Limits: message 32 KiB, and those of BuildContext.
-    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED (MODEL_THROTTLED),
-    UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN), ALREADY_EXISTS
-    (REQUEST_ID_REUSED).
+    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED
+    (MODEL_THROTTLED), UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN),
+    ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
 
 class ContextServiceServicer(metaclass=abc.ABCMeta):
@@ -104,8 +106,8 @@ class ContextServiceServicer(metaclass=abc.ABCMeta):
         """Assembles the context for one turn: rules, then what is known about the user (each memory with the date it was
         recorded), then shared knowledge, then the window.
 
-        Effect: none. The parts are read at one consistency. A part that cannot be read fails the call: a context is never
-        silently thinner. A session that does not exist yet has an empty window.
+        Effect: none. The parts are read at one consistency. A part that cannot be read fails the call: a context is
+        never silently thinner. A session that does not exist yet has an empty window.
         Limits: query 8192 bytes; budget_tokens 1 to 1000000; top_k 1 to 100. A budget that cannot hold the rules and the
         newest user message is INVALID_ARGUMENT.
         Errors: UNAVAILABLE (STORE_, JOURNAL_, MODEL_UNAVAILABLE, NOT_READY).
@@ -117,17 +119,18 @@ class ContextServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.context_service_pb2.ChatRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[memlane.v1.context_service_pb2.ChatResponse], collections.abc.AsyncIterator[memlane.v1.context_service_pb2.ChatResponse]]:
-        """One turn of the assistant: assembles the context, asks the configured model, streams its answer, appends the user's
-        message and the answer to the window.
+        """One turn of the assistant: assembles the context, asks the configured model, streams its answer, appends the
+        user's message and the answer to the window.
 
         Order: one `context`, any number of `delta`, one `done`. A stream without `done` failed: its status says why.
-        Effect: the window gains the round just before `done`; after a failure or cancellation it is as before. Memories are
-        not changed: that is Remember's and EndSession's work.
-        Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no model.
+        Effect: the window gains the round just before `done`; after a failure or cancellation it is as before. Memories
+        are not changed: that is Remember's and EndSession's work.
+        Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no
+        model.
         Limits: message 32 KiB, and those of BuildContext.
-        Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED (MODEL_THROTTLED),
-        UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN), ALREADY_EXISTS
-        (REQUEST_ID_REUSED).
+        Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED
+        (MODEL_THROTTLED), UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN),
+        ALREADY_EXISTS (REQUEST_ID_REUSED).
         """
 
 def add_ContextServiceServicer_to_server(servicer: ContextServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

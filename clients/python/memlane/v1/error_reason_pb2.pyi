@@ -206,9 +206,10 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
-    """Every error that the service raises carries google.rpc.ErrorInfo with `domain` = "memlane.io" and `reason` = the name
-    of one of these values without its prefix ("REVISION_MISMATCH"). Errors that gRPC itself raises before the service
-    is reached (no connection, unknown method) carry none. New values may come: treat an unknown one by its status code.
+    """Every error that the service raises carries google.rpc.ErrorInfo with `domain` = "memlane.io" and `reason` = the
+    name of one of these values without its prefix ("REVISION_MISMATCH"). Errors that gRPC itself raises before the
+    service is reached (no connection, unknown method) carry none. New values may come: treat an unknown one by its
+    status code.
     """
 
 ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0

@@ -170,7 +170,9 @@ class UpsertKnowledgeRequest(google.protobuf.message.Message):
 
     @property
     def ttl(self) -> google.protobuf.duration_pb2.Duration:
-        """Lifetime from now, more than zero and at most 36600 days. Unset = never expires; zero or negative is INVALID_ARGUMENT."""
+        """Lifetime from now, more than zero and at most 36600 days. Unset = never expires; zero or negative is
+        INVALID_ARGUMENT.
+        """
 
     def __init__(
         self,

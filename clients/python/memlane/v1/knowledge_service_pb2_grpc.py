@@ -26,9 +26,9 @@ if _version_not_supported:
 
 
 class KnowledgeServiceStub(object):
-    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the tenant;
-    writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may
-    answer are as in MemoryService.
+    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
+    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
+    every RPC may answer are as in MemoryService.
     """
 
     def __init__(self, channel):
@@ -65,16 +65,17 @@ class KnowledgeServiceStub(object):
 
 
 class KnowledgeServiceServicer(object):
-    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the tenant;
-    writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may
-    answer are as in MemoryService.
+    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
+    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
+    every RPC may answer are as in MemoryService.
     """
 
     def UpsertKnowledge(self, request, context):
         """Creates a piece of knowledge or replaces it as a whole: text, title, source, metadata and expiry become what the
         request says.
 
-        Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes nothing.
+        Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes
+        nothing.
         Limits: content 1 to 2048 bytes: split longer documents.
         Errors: ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
         """
@@ -160,9 +161,9 @@ def add_KnowledgeServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class KnowledgeService(object):
-    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the tenant;
-    writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may
-    answer are as in MemoryService.
+    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
+    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
+    every RPC may answer are as in MemoryService.
     """
 
     @staticmethod

@@ -18,9 +18,9 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
     ...
 
 class KnowledgeServiceStub:
-    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the tenant;
-    writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may
-    answer are as in MemoryService.
+    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
+    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
+    every RPC may answer are as in MemoryService.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -31,7 +31,8 @@ class KnowledgeServiceStub:
     """Creates a piece of knowledge or replaces it as a whole: text, title, source, metadata and expiry become what the
     request says.
 
-    Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes nothing.
+    Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes
+    nothing.
     Limits: content 1 to 2048 bytes: split longer documents.
     Errors: ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
     """
@@ -78,9 +79,9 @@ class KnowledgeServiceStub:
     """
 
 class KnowledgeServiceAsyncStub:
-    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the tenant;
-    writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may
-    answer are as in MemoryService.
+    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
+    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
+    every RPC may answer are as in MemoryService.
     """
 
     UpsertKnowledge: grpc.aio.UnaryUnaryMultiCallable[
@@ -90,7 +91,8 @@ class KnowledgeServiceAsyncStub:
     """Creates a piece of knowledge or replaces it as a whole: text, title, source, metadata and expiry become what the
     request says.
 
-    Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes nothing.
+    Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes
+    nothing.
     Limits: content 1 to 2048 bytes: split longer documents.
     Errors: ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
     """
@@ -137,9 +139,9 @@ class KnowledgeServiceAsyncStub:
     """
 
 class KnowledgeServiceServicer(metaclass=abc.ABCMeta):
-    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the tenant;
-    writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may
-    answer are as in MemoryService.
+    """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
+    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
+    every RPC may answer are as in MemoryService.
     """
 
     @abc.abstractmethod
@@ -151,7 +153,8 @@ class KnowledgeServiceServicer(metaclass=abc.ABCMeta):
         """Creates a piece of knowledge or replaces it as a whole: text, title, source, metadata and expiry become what the
         request says.
 
-        Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes nothing.
+        Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes
+        nothing.
         Limits: content 1 to 2048 bytes: split longer documents.
         Errors: ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
         """

@@ -378,7 +378,9 @@ class Message(google.protobuf.message.Message):
     """
     @property
     def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """When it was said. Relative dates ("yesterday", 上周) are worked out from it. Unset = the server's time of receipt."""
+        """When it was said. Relative dates ("yesterday", 上周) are worked out from it. Unset = the server's time of
+        receipt.
+        """
 
     def __init__(
         self,

@@ -652,8 +652,9 @@ class UpdateMemoryRequest(google.protobuf.message.Message):
 
     @property
     def update_mask(self) -> google.protobuf.field_mask_pb2.FieldMask:
-        """Which of `content`, `metadata`, `ttl` to change (AIP-134). Unset = those that are set. Named and not set: `metadata`
-        is cleared, `ttl` becomes never, `content` is INVALID_ARGUMENT. A request that changes nothing is INVALID_ARGUMENT.
+        """Which of `content`, `metadata`, `ttl` to change (AIP-134). Unset = those that are set. Named and not set:
+        `metadata` is cleared, `ttl` becomes never, `content` is INVALID_ARGUMENT. A request that changes nothing is
+        INVALID_ARGUMENT.
         """
 
     def __init__(
@@ -818,8 +819,8 @@ class ListMemoriesRequest(google.protobuf.message.Message):
 
     @property
     def as_of(self) -> google.protobuf.timestamp_pb2.Timestamp:
-        """The list as it stood at this moment ("what did we know on 1 March?"), deletions and expiry judged then. Texts that
-        were erased stay erased. Later than now is INVALID_ARGUMENT. Unset = now.
+        """The list as it stood at this moment ("what did we know on 1 March?"), deletions and expiry judged then. Texts
+        that were erased stay erased. Later than now is INVALID_ARGUMENT. Unset = now.
         """
 
     @property

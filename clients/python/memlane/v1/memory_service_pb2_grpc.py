@@ -29,8 +29,9 @@ class MemoryServiceStub(object):
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to another
-    user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
+    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
+    id.
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
     returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
@@ -40,7 +41,8 @@ class MemoryServiceStub(object):
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
     Every RPC may answer UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
-    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE).
+    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE), an
+    answer has at most 4 MiB.
     """
 
     def __init__(self, channel):
@@ -120,8 +122,9 @@ class MemoryServiceServicer(object):
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to another
-    user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
+    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
+    id.
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
     returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
@@ -131,15 +134,16 @@ class MemoryServiceServicer(object):
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
     Every RPC may answer UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
-    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE).
+    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE), an
+    answer has at most 4 MiB.
     """
 
     def Remember(self, request, context):
         """Learns from a conversation, a session's window or stated facts: extract (conversation and session only), then for
         each fact nominate the nearest live memories of this user, decide ADD, UPDATE, DELETE or NOOP, guard, apply.
 
-        Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed extraction
-        or decision is an error and writes nothing, never an empty success.
+        Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed
+        extraction or decision is an error and writes nothing, never an empty success.
         Atomicity: in WAIT mode all operations of the call become visible together or none does. `partial` says that the
         model's answer was cut: what was whole is applied, the rest may be missing.
         Order: facts are decided in the order they were said or given, and see each other.
@@ -178,7 +182,8 @@ class MemoryServiceServicer(object):
         """Puts a FAILED ingestion back into the queue, with its input as it was taken.
 
         Idempotency: by `request_id`.
-        Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED (BACKLOG_FULL).
+        Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED
+        (BACKLOG_FULL).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -206,11 +211,12 @@ class MemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateMemory(self, request, context):
-        """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the vector
-        follows the text. A change to what it is already changes nothing and returns the memory as it stands.
+        """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the
+        vector follows the text. A change to what it is already changes nothing and returns the memory as it stands.
 
         Atomicity: whole or not at all. Idempotency: by `request_id`.
-        Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+        Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED),
+        UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -230,10 +236,10 @@ class MemoryServiceServicer(object):
     def ListMemories(self, request, context):
         """A user's memories, page by page.
 
-        Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about
-        1 MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
-        only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice or
-        missed; those that do not are met exactly once.
+        Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about 1
+        MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
+        only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice
+        or missed; those that do not are met exactly once.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -252,8 +258,8 @@ class MemoryServiceServicer(object):
     def SearchMemories(self, request, context):
         """The memories of one user that matter for a text or vector, best first.
 
-        Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows never
-        take a place. Order: by score, ties newest first. No match is OK with no results.
+        Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows
+        never take a place. Order: by score, ties newest first. No match is OK with no results.
         Limits: query 8192 bytes; top_k 1 to 100, default 5.
         Errors: UNAVAILABLE (NOT_READY, STORE_UNAVAILABLE for a cold user, MODEL_UNAVAILABLE for a text).
         """
@@ -264,9 +270,10 @@ class MemoryServiceServicer(object):
     def BatchSearchMemories(self, request, context):
         """Many searches, also of many users, in one call.
 
-        Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not fail
-        the others. The call itself fails only where it could not be read or authorised at all.
-        Limits: 1 to 1000 searches, 2 MiB together.
+        Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not
+        fail the others. The call itself fails only where it could not be read or authorised at all.
+        Limits: 1 to 1000 searches, 2 MiB together; 4 MiB of answers: the searches that no longer fit get the status
+        RESOURCE_EXHAUSTED (EXHAUSTED) and may be sent again in a smaller batch.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -276,9 +283,9 @@ class MemoryServiceServicer(object):
         """Searches over one open stream: the least latency per search.
 
         Effect: none. Exactly one response per request, in the order of the requests, with the request's correlation_id.
-        A failing search answers with its status and the stream goes on; the stream ends with the client's half-close, its
-        deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at once.
-        The credential is checked for each request.
+        A failing search answers with its status and the stream goes on; the stream ends with the client's half-close,
+        its deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at
+        once. The credential is checked for each request.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -364,8 +371,9 @@ class MemoryService(object):
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to another
-    user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
+    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
+    id.
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
     returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
@@ -375,7 +383,8 @@ class MemoryService(object):
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
     Every RPC may answer UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
-    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE).
+    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE), an
+    answer has at most 4 MiB.
     """
 
     @staticmethod

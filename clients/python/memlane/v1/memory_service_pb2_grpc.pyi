@@ -21,8 +21,9 @@ class MemoryServiceStub:
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to another
-    user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
+    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
+    id.
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
     returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
@@ -32,7 +33,8 @@ class MemoryServiceStub:
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
     Every RPC may answer UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
-    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE).
+    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE), an
+    answer has at most 4 MiB.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -43,8 +45,8 @@ class MemoryServiceStub:
     """Learns from a conversation, a session's window or stated facts: extract (conversation and session only), then for
     each fact nominate the nearest live memories of this user, decide ADD, UPDATE, DELETE or NOOP, guard, apply.
 
-    Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed extraction
-    or decision is an error and writes nothing, never an empty success.
+    Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed
+    extraction or decision is an error and writes nothing, never an empty success.
     Atomicity: in WAIT mode all operations of the call become visible together or none does. `partial` says that the
     model's answer was cut: what was whole is applied, the rest may be missing.
     Order: facts are decided in the order they were said or given, and see each other.
@@ -83,7 +85,8 @@ class MemoryServiceStub:
     """Puts a FAILED ingestion back into the queue, with its input as it was taken.
 
     Idempotency: by `request_id`.
-    Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED (BACKLOG_FULL).
+    Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED
+    (BACKLOG_FULL).
     """
 
     CreateMemory: grpc.UnaryUnaryMultiCallable[
@@ -111,11 +114,12 @@ class MemoryServiceStub:
         memlane.v1.memory_service_pb2.UpdateMemoryRequest,
         memlane.v1.memory_service_pb2.UpdateMemoryResponse,
     ]
-    """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the vector
-    follows the text. A change to what it is already changes nothing and returns the memory as it stands.
+    """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the
+    vector follows the text. A change to what it is already changes nothing and returns the memory as it stands.
 
     Atomicity: whole or not at all. Idempotency: by `request_id`.
-    Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+    Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED),
+    UNAVAILABLE.
     """
 
     DeleteMemory: grpc.UnaryUnaryMultiCallable[
@@ -135,10 +139,10 @@ class MemoryServiceStub:
     ]
     """A user's memories, page by page.
 
-    Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about
-    1 MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
-    only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice or
-    missed; those that do not are met exactly once.
+    Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about 1
+    MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
+    only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice
+    or missed; those that do not are met exactly once.
     """
 
     ListMemoryRevisions: grpc.UnaryUnaryMultiCallable[
@@ -157,8 +161,8 @@ class MemoryServiceStub:
     ]
     """The memories of one user that matter for a text or vector, best first.
 
-    Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows never
-    take a place. Order: by score, ties newest first. No match is OK with no results.
+    Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows
+    never take a place. Order: by score, ties newest first. No match is OK with no results.
     Limits: query 8192 bytes; top_k 1 to 100, default 5.
     Errors: UNAVAILABLE (NOT_READY, STORE_UNAVAILABLE for a cold user, MODEL_UNAVAILABLE for a text).
     """
@@ -169,9 +173,10 @@ class MemoryServiceStub:
     ]
     """Many searches, also of many users, in one call.
 
-    Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not fail
-    the others. The call itself fails only where it could not be read or authorised at all.
-    Limits: 1 to 1000 searches, 2 MiB together.
+    Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not
+    fail the others. The call itself fails only where it could not be read or authorised at all.
+    Limits: 1 to 1000 searches, 2 MiB together; 4 MiB of answers: the searches that no longer fit get the status
+    RESOURCE_EXHAUSTED (EXHAUSTED) and may be sent again in a smaller batch.
     """
 
     StreamSearchMemories: grpc.StreamStreamMultiCallable[
@@ -181,17 +186,18 @@ class MemoryServiceStub:
     """Searches over one open stream: the least latency per search.
 
     Effect: none. Exactly one response per request, in the order of the requests, with the request's correlation_id.
-    A failing search answers with its status and the stream goes on; the stream ends with the client's half-close, its
-    deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at once.
-    The credential is checked for each request.
+    A failing search answers with its status and the stream goes on; the stream ends with the client's half-close,
+    its deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at
+    once. The credential is checked for each request.
     """
 
 class MemoryServiceAsyncStub:
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to another
-    user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
+    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
+    id.
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
     returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
@@ -201,7 +207,8 @@ class MemoryServiceAsyncStub:
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
     Every RPC may answer UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
-    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE).
+    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE), an
+    answer has at most 4 MiB.
     """
 
     Remember: grpc.aio.UnaryUnaryMultiCallable[
@@ -211,8 +218,8 @@ class MemoryServiceAsyncStub:
     """Learns from a conversation, a session's window or stated facts: extract (conversation and session only), then for
     each fact nominate the nearest live memories of this user, decide ADD, UPDATE, DELETE or NOOP, guard, apply.
 
-    Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed extraction
-    or decision is an error and writes nothing, never an empty success.
+    Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed
+    extraction or decision is an error and writes nothing, never an empty success.
     Atomicity: in WAIT mode all operations of the call become visible together or none does. `partial` says that the
     model's answer was cut: what was whole is applied, the rest may be missing.
     Order: facts are decided in the order they were said or given, and see each other.
@@ -251,7 +258,8 @@ class MemoryServiceAsyncStub:
     """Puts a FAILED ingestion back into the queue, with its input as it was taken.
 
     Idempotency: by `request_id`.
-    Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED (BACKLOG_FULL).
+    Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED
+    (BACKLOG_FULL).
     """
 
     CreateMemory: grpc.aio.UnaryUnaryMultiCallable[
@@ -279,11 +287,12 @@ class MemoryServiceAsyncStub:
         memlane.v1.memory_service_pb2.UpdateMemoryRequest,
         memlane.v1.memory_service_pb2.UpdateMemoryResponse,
     ]
-    """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the vector
-    follows the text. A change to what it is already changes nothing and returns the memory as it stands.
+    """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the
+    vector follows the text. A change to what it is already changes nothing and returns the memory as it stands.
 
     Atomicity: whole or not at all. Idempotency: by `request_id`.
-    Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+    Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED),
+    UNAVAILABLE.
     """
 
     DeleteMemory: grpc.aio.UnaryUnaryMultiCallable[
@@ -303,10 +312,10 @@ class MemoryServiceAsyncStub:
     ]
     """A user's memories, page by page.
 
-    Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about
-    1 MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
-    only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice or
-    missed; those that do not are met exactly once.
+    Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about 1
+    MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
+    only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice
+    or missed; those that do not are met exactly once.
     """
 
     ListMemoryRevisions: grpc.aio.UnaryUnaryMultiCallable[
@@ -325,8 +334,8 @@ class MemoryServiceAsyncStub:
     ]
     """The memories of one user that matter for a text or vector, best first.
 
-    Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows never
-    take a place. Order: by score, ties newest first. No match is OK with no results.
+    Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows
+    never take a place. Order: by score, ties newest first. No match is OK with no results.
     Limits: query 8192 bytes; top_k 1 to 100, default 5.
     Errors: UNAVAILABLE (NOT_READY, STORE_UNAVAILABLE for a cold user, MODEL_UNAVAILABLE for a text).
     """
@@ -337,9 +346,10 @@ class MemoryServiceAsyncStub:
     ]
     """Many searches, also of many users, in one call.
 
-    Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not fail
-    the others. The call itself fails only where it could not be read or authorised at all.
-    Limits: 1 to 1000 searches, 2 MiB together.
+    Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not
+    fail the others. The call itself fails only where it could not be read or authorised at all.
+    Limits: 1 to 1000 searches, 2 MiB together; 4 MiB of answers: the searches that no longer fit get the status
+    RESOURCE_EXHAUSTED (EXHAUSTED) and may be sent again in a smaller batch.
     """
 
     StreamSearchMemories: grpc.aio.StreamStreamMultiCallable[
@@ -349,17 +359,18 @@ class MemoryServiceAsyncStub:
     """Searches over one open stream: the least latency per search.
 
     Effect: none. Exactly one response per request, in the order of the requests, with the request's correlation_id.
-    A failing search answers with its status and the stream goes on; the stream ends with the client's half-close, its
-    deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at once.
-    The credential is checked for each request.
+    A failing search answers with its status and the stream goes on; the stream ends with the client's half-close,
+    its deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at
+    once. The credential is checked for each request.
     """
 
 class MemoryServiceServicer(metaclass=abc.ABCMeta):
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to another
-    user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
+    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
+    id.
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
     returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
@@ -369,7 +380,8 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
     Every RPC may answer UNAUTHENTICATED, PERMISSION_DENIED, INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED
-    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE).
+    (OVERLOADED) and UNAVAILABLE; the comments name what comes on top. A request may have 2 MiB (MESSAGE_TOO_LARGE), an
+    answer has at most 4 MiB.
     """
 
     @abc.abstractmethod
@@ -381,8 +393,8 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         """Learns from a conversation, a session's window or stated facts: extract (conversation and session only), then for
         each fact nominate the nearest live memories of this user, decide ADD, UPDATE, DELETE or NOOP, guard, apply.
 
-        Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed extraction
-        or decision is an error and writes nothing, never an empty success.
+        Effect: the operations in the answer, in order. Nothing worth keeping is OK with no operations; a failed
+        extraction or decision is an error and writes nothing, never an empty success.
         Atomicity: in WAIT mode all operations of the call become visible together or none does. `partial` says that the
         model's answer was cut: what was whole is applied, the rest may be missing.
         Order: facts are decided in the order they were said or given, and see each other.
@@ -427,7 +439,8 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         """Puts a FAILED ingestion back into the queue, with its input as it was taken.
 
         Idempotency: by `request_id`.
-        Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED (BACKLOG_FULL).
+        Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED
+        (BACKLOG_FULL).
         """
 
     @abc.abstractmethod
@@ -461,11 +474,12 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.memory_service_pb2.UpdateMemoryRequest,
         context: _ServicerContext,
     ) -> typing.Union[memlane.v1.memory_service_pb2.UpdateMemoryResponse, collections.abc.Awaitable[memlane.v1.memory_service_pb2.UpdateMemoryResponse]]:
-        """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the vector
-        follows the text. A change to what it is already changes nothing and returns the memory as it stands.
+        """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the
+        vector follows the text. A change to what it is already changes nothing and returns the memory as it stands.
 
         Atomicity: whole or not at all. Idempotency: by `request_id`.
-        Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+        Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED),
+        UNAVAILABLE.
         """
 
     @abc.abstractmethod
@@ -489,10 +503,10 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.memory_service_pb2.ListMemoriesResponse, collections.abc.Awaitable[memlane.v1.memory_service_pb2.ListMemoriesResponse]]:
         """A user's memories, page by page.
 
-        Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about
-        1 MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
-        only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice or
-        missed; those that do not are met exactly once.
+        Effect: none. Order: as asked, ties by journal position. Pages: 50 by default, at most 1000 memories and about 1
+        MiB; a page may be shorter than asked, the end is an empty `next_page_token`. A token holds for the same request
+        only (all fields but page_size equal), else INVALID_ARGUMENT. Memories that change between pages may be met twice
+        or missed; those that do not are met exactly once.
         """
 
     @abc.abstractmethod
@@ -515,8 +529,8 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.memory_service_pb2.SearchMemoriesResponse, collections.abc.Awaitable[memlane.v1.memory_service_pb2.SearchMemoriesResponse]]:
         """The memories of one user that matter for a text or vector, best first.
 
-        Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows never
-        take a place. Order: by score, ties newest first. No match is OK with no results.
+        Effect: none. The user's live memories are filtered first, then scored, so that other users' and deleted rows
+        never take a place. Order: by score, ties newest first. No match is OK with no results.
         Limits: query 8192 bytes; top_k 1 to 100, default 5.
         Errors: UNAVAILABLE (NOT_READY, STORE_UNAVAILABLE for a cold user, MODEL_UNAVAILABLE for a text).
         """
@@ -529,9 +543,10 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.memory_service_pb2.BatchSearchMemoriesResponse, collections.abc.Awaitable[memlane.v1.memory_service_pb2.BatchSearchMemoriesResponse]]:
         """Many searches, also of many users, in one call.
 
-        Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not fail
-        the others. The call itself fails only where it could not be read or authorised at all.
-        Limits: 1 to 1000 searches, 2 MiB together.
+        Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not
+        fail the others. The call itself fails only where it could not be read or authorised at all.
+        Limits: 1 to 1000 searches, 2 MiB together; 4 MiB of answers: the searches that no longer fit get the status
+        RESOURCE_EXHAUSTED (EXHAUSTED) and may be sent again in a smaller batch.
         """
 
     @abc.abstractmethod
@@ -543,9 +558,9 @@ class MemoryServiceServicer(metaclass=abc.ABCMeta):
         """Searches over one open stream: the least latency per search.
 
         Effect: none. Exactly one response per request, in the order of the requests, with the request's correlation_id.
-        A failing search answers with its status and the stream goes on; the stream ends with the client's half-close, its
-        deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at once.
-        The credential is checked for each request.
+        A failing search answers with its status and the stream goes on; the stream ends with the client's half-close,
+        its deadline, or the end of the server's life (UNAVAILABLE, SHUTTING_DOWN). Many requests may be under way at
+        once. The credential is checked for each request.
         """
 
 def add_MemoryServiceServicer_to_server(servicer: MemoryServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

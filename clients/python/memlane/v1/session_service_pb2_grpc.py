@@ -28,8 +28,8 @@ if _version_not_supported:
 class SessionServiceStub(object):
     """The window of each session: its last rounds (10 by default). A round is one user message and its answers.
 
-    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id, credentials
-    and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
+    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id,
+    credentials and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
     """
 
     def __init__(self, channel):
@@ -58,8 +58,8 @@ class SessionServiceStub(object):
 class SessionServiceServicer(object):
     """The window of each session: its last rounds (10 by default). A round is one user message and its answers.
 
-    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id, credentials
-    and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
+    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id,
+    credentials and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
     """
 
     def AppendMessages(self, request, context):
@@ -77,7 +77,8 @@ class SessionServiceServicer(object):
     def GetWindow(self, request, context):
         """The last rounds of a session, oldest message first; of an ended session too, while its messages are kept.
 
-        Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first one.
+        Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first
+        one.
         Errors: NOT_FOUND (no such session of this user).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -87,8 +88,8 @@ class SessionServiceServicer(object):
     def EndSession(self, request, context):
         """Ends a session and offers what its window holds to Remember, once.
 
-        Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not offer it
-        again and answers OK with `already_ended`.
+        Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not
+        offer it again and answers OK with `already_ended`.
         Atomicity: if learning fails in WAIT mode the session is not ended; nothing was written.
         Idempotency: by `request_id`.
         Errors: NOT_FOUND (no such session of this user), and those of Remember.
@@ -126,8 +127,8 @@ def add_SessionServiceServicer_to_server(servicer, server):
 class SessionService(object):
     """The window of each session: its last rounds (10 by default). A round is one user message and its answers.
 
-    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id, credentials
-    and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
+    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id,
+    credentials and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
     """
 
     @staticmethod

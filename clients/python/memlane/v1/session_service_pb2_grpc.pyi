@@ -20,8 +20,8 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
 class SessionServiceStub:
     """The window of each session: its last rounds (10 by default). A round is one user message and its answers.
 
-    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id, credentials
-    and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
+    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id,
+    credentials and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -43,7 +43,8 @@ class SessionServiceStub:
     ]
     """The last rounds of a session, oldest message first; of an ended session too, while its messages are kept.
 
-    Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first one.
+    Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first
+    one.
     Errors: NOT_FOUND (no such session of this user).
     """
 
@@ -53,8 +54,8 @@ class SessionServiceStub:
     ]
     """Ends a session and offers what its window holds to Remember, once.
 
-    Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not offer it
-    again and answers OK with `already_ended`.
+    Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not
+    offer it again and answers OK with `already_ended`.
     Atomicity: if learning fails in WAIT mode the session is not ended; nothing was written.
     Idempotency: by `request_id`.
     Errors: NOT_FOUND (no such session of this user), and those of Remember.
@@ -63,8 +64,8 @@ class SessionServiceStub:
 class SessionServiceAsyncStub:
     """The window of each session: its last rounds (10 by default). A round is one user message and its answers.
 
-    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id, credentials
-    and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
+    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id,
+    credentials and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
     """
 
     AppendMessages: grpc.aio.UnaryUnaryMultiCallable[
@@ -85,7 +86,8 @@ class SessionServiceAsyncStub:
     ]
     """The last rounds of a session, oldest message first; of an ended session too, while its messages are kept.
 
-    Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first one.
+    Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first
+    one.
     Errors: NOT_FOUND (no such session of this user).
     """
 
@@ -95,8 +97,8 @@ class SessionServiceAsyncStub:
     ]
     """Ends a session and offers what its window holds to Remember, once.
 
-    Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not offer it
-    again and answers OK with `already_ended`.
+    Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not
+    offer it again and answers OK with `already_ended`.
     Atomicity: if learning fails in WAIT mode the session is not ended; nothing was written.
     Idempotency: by `request_id`.
     Errors: NOT_FOUND (no such session of this user), and those of Remember.
@@ -105,8 +107,8 @@ class SessionServiceAsyncStub:
 class SessionServiceServicer(metaclass=abc.ABCMeta):
     """The window of each session: its last rounds (10 by default). A round is one user message and its answers.
 
-    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id, credentials
-    and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
+    A session belongs to one user: the same session_id under two users names two sessions. user_id, request_id,
+    credentials and the errors that every RPC may answer are as in MemoryService. session_id has 1 to 128 bytes.
     """
 
     @abc.abstractmethod
@@ -131,7 +133,8 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.session_service_pb2.GetWindowResponse, collections.abc.Awaitable[memlane.v1.session_service_pb2.GetWindowResponse]]:
         """The last rounds of a session, oldest message first; of an ended session too, while its messages are kept.
 
-        Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first one.
+        Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first
+        one.
         Errors: NOT_FOUND (no such session of this user).
         """
 
@@ -143,8 +146,8 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.session_service_pb2.EndSessionResponse, collections.abc.Awaitable[memlane.v1.session_service_pb2.EndSessionResponse]]:
         """Ends a session and offers what its window holds to Remember, once.
 
-        Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not offer it
-        again and answers OK with `already_ended`.
+        Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not
+        offer it again and answers OK with `already_ended`.
         Atomicity: if learning fails in WAIT mode the session is not ended; nothing was written.
         Idempotency: by `request_id`.
         Errors: NOT_FOUND (no such session of this user), and those of Remember.
