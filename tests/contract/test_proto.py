@@ -170,7 +170,7 @@ CONTRACT: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "ExportUser": (
             "user_id operator reason",
-            "memory revision message audit_event summary",
+            "memory revision message ingestion audit_event summary",
         ),
         "SetLegalHold": (
             "user_id active operator reason request_id",
@@ -181,10 +181,10 @@ CONTRACT: dict[str, dict[str, tuple[str, str]]] = {
             "legal_hold.active read_at",
         ),
         "ListAuditEvents": (
-            "user_id page_size page_token start_time end_time operations",
+            "user_id page_size page_token start_time end_time operations actions",
             "events.seq events.time events.tenant events.user_id events.actor events.operation"
             " events.memory_id events.revision events.count events.reason_code events.detail"
-            " events.digest events.prev_hash events.hash next_page_token",
+            " events.digest events.prev_hash events.hash events.action next_page_token",
         ),
         "VerifyAuditLog": (
             "anchors.seq",

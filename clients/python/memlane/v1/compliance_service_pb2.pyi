@@ -26,6 +26,7 @@ class ErasureCounts(google.protobuf.message.Message):
     MESSAGES_FIELD_NUMBER: builtins.int
     INGESTIONS_FIELD_NUMBER: builtins.int
     REQUESTS_FIELD_NUMBER: builtins.int
+    SESSIONS_FIELD_NUMBER: builtins.int
     memories: builtins.int
     """Memories that were live or soft-deleted."""
     revisions: builtins.int
@@ -36,6 +37,8 @@ class ErasureCounts(google.protobuf.message.Message):
     """Ingestions, with their inputs."""
     requests: builtins.int
     """Recorded requests and their answers."""
+    sessions: builtins.int
+    """Sessions."""
     def __init__(
         self,
         *,
@@ -44,8 +47,9 @@ class ErasureCounts(google.protobuf.message.Message):
         messages: builtins.int = ...,
         ingestions: builtins.int = ...,
         requests: builtins.int = ...,
+        sessions: builtins.int = ...,
     ) -> None: ...
-    def ClearField(self, field_name: typing.Literal["ingestions", b"ingestions", "memories", b"memories", "messages", b"messages", "requests", b"requests", "revisions", b"revisions"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["ingestions", b"ingestions", "memories", b"memories", "messages", b"messages", "requests", b"requests", "revisions", b"revisions", "sessions", b"sessions"]) -> None: ...
 
 global___ErasureCounts = ErasureCounts
 
@@ -67,6 +71,7 @@ class ErasureReceipt(google.protobuf.message.Message):
     SIGNATURE_FIELD_NUMBER: builtins.int
     KEY_ID_FIELD_NUMBER: builtins.int
     SIGNATURE_ALGORITHM_FIELD_NUMBER: builtins.int
+    LEGAL_HOLD_FIELD_NUMBER: builtins.int
     receipt_id: builtins.str
     """Its id."""
     user_id: builtins.str
@@ -87,6 +92,8 @@ class ErasureReceipt(google.protobuf.message.Message):
     """Which key signed."""
     signature_algorithm: builtins.str
     """How, as `HMAC-SHA256`."""
+    legal_hold: builtins.bool
+    """The user is under legal hold: everything is invisible, and the texts are erased when the hold is released."""
     @property
     def counts(self) -> global___ErasureCounts:
         """How much was erased."""
@@ -114,9 +121,10 @@ class ErasureReceipt(google.protobuf.message.Message):
         signature: builtins.bytes = ...,
         key_id: builtins.str = ...,
         signature_algorithm: builtins.str = ...,
+        legal_hold: builtins.bool = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["counts", b"counts", "issue_time", b"issue_time", "purge_after", b"purge_after"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["audit_head_hash", b"audit_head_hash", "counts", b"counts", "digest", b"digest", "first_audit_seq", b"first_audit_seq", "issue_time", b"issue_time", "key_id", b"key_id", "last_audit_seq", b"last_audit_seq", "purge_after", b"purge_after", "receipt_id", b"receipt_id", "signature", b"signature", "signature_algorithm", b"signature_algorithm", "user_id", b"user_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["audit_head_hash", b"audit_head_hash", "counts", b"counts", "digest", b"digest", "first_audit_seq", b"first_audit_seq", "issue_time", b"issue_time", "key_id", b"key_id", "last_audit_seq", b"last_audit_seq", "legal_hold", b"legal_hold", "purge_after", b"purge_after", "receipt_id", b"receipt_id", "signature", b"signature", "signature_algorithm", b"signature_algorithm", "user_id", b"user_id"]) -> None: ...
 
 global___ErasureReceipt = ErasureReceipt
 
@@ -177,8 +185,9 @@ class AuditEvent(google.protobuf.message.Message):
     DIGEST_FIELD_NUMBER: builtins.int
     PREV_HASH_FIELD_NUMBER: builtins.int
     HASH_FIELD_NUMBER: builtins.int
+    ACTION_FIELD_NUMBER: builtins.int
     seq: builtins.int
-    """Position in the tenant's log: rising, without gaps, from 1."""
+    """Position in the server's log, from 1; rising, with gaps where other tenants' events stand."""
     tenant: builtins.str
     """The tenant."""
     user_id: builtins.str
@@ -186,7 +195,7 @@ class AuditEvent(google.protobuf.message.Message):
     actor: builtins.str
     """Name of the credential, or of the operator where one was given; `system` for expiry and purge."""
     operation: builtins.str
-    """What was done, in capitals: ADD, UPDATE, DELETE, EXPIRE, FORGET, PURGE, EXPORT, ..."""
+    """RPC or job that caused it: `Remember`, `CreateMemory`, `ForgetUser`, `Sweep`, `Purge`, ..."""
     memory_id: builtins.str
     """The memory or knowledge concerned; empty where there are many or none."""
     revision: builtins.int
@@ -198,11 +207,15 @@ class AuditEvent(google.protobuf.message.Message):
     detail: builtins.str
     """Why, in the operator's words. Never memory text."""
     digest: builtins.str
-    """Digest of the change itself, lowercase hex: shows which text it was to someone who has it, and tells nobody else."""
+    """Salted digest of the text concerned, lowercase hex: provable while the salt is kept, meaningless once it was
+    erased. Empty where no text is concerned.
+    """
     prev_hash: builtins.str
-    """`hash` of the event before; of the first event 64 zeros."""
+    """`hash` of the event before, whichever tenant's; of the first event a value made of the journal's id."""
     hash: builtins.str
-    """SHA-256, lowercase hex, over prev_hash and all fields above."""
+    """SHA-256, lowercase hex, over prev_hash and all other fields."""
+    action: builtins.str
+    """What was done: ADD, UPDATE, DELETE, EXPIRE, FORGET, PURGE, PUT_RULES, HOLD, RELEASE, EXPORT, ..."""
     @property
     def time(self) -> google.protobuf.timestamp_pb2.Timestamp:
         """When, to the microsecond. Order is by seq, not by time."""
@@ -224,9 +237,10 @@ class AuditEvent(google.protobuf.message.Message):
         digest: builtins.str = ...,
         prev_hash: builtins.str = ...,
         hash: builtins.str = ...,
+        action: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["time", b"time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["actor", b"actor", "count", b"count", "detail", b"detail", "digest", b"digest", "hash", b"hash", "memory_id", b"memory_id", "operation", b"operation", "prev_hash", b"prev_hash", "reason_code", b"reason_code", "revision", b"revision", "seq", b"seq", "tenant", b"tenant", "time", b"time", "user_id", b"user_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["action", b"action", "actor", b"actor", "count", b"count", "detail", b"detail", "digest", b"digest", "hash", b"hash", "memory_id", b"memory_id", "operation", b"operation", "prev_hash", b"prev_hash", "reason_code", b"reason_code", "revision", b"revision", "seq", b"seq", "tenant", b"tenant", "time", b"time", "user_id", b"user_id"]) -> None: ...
 
 global___AuditEvent = AuditEvent
 
@@ -354,6 +368,43 @@ class ExportedMessage(google.protobuf.message.Message):
 global___ExportedMessage = ExportedMessage
 
 @typing.final
+class ExportedIngestion(google.protobuf.message.Message):
+    """An ingestion of an export."""
+
+    DESCRIPTOR: google.protobuf.descriptor.Descriptor
+
+    INGESTION_ID_FIELD_NUMBER: builtins.int
+    STATE_FIELD_NUMBER: builtins.int
+    INPUT_JSON_FIELD_NUMBER: builtins.int
+    RESULT_JSON_FIELD_NUMBER: builtins.int
+    CREATE_TIME_FIELD_NUMBER: builtins.int
+    ingestion_id: builtins.str
+    """Its id."""
+    state: builtins.str
+    """State by name: PENDING, RUNNING, DONE, FAILED, CANCELLED."""
+    input_json: builtins.str
+    """Its input as it was taken, JSON."""
+    result_json: builtins.str
+    """Its result, JSON. Empty before it is done."""
+    @property
+    def create_time(self) -> google.protobuf.timestamp_pb2.Timestamp:
+        """When it was taken."""
+
+    def __init__(
+        self,
+        *,
+        ingestion_id: builtins.str = ...,
+        state: builtins.str = ...,
+        input_json: builtins.str = ...,
+        result_json: builtins.str = ...,
+        create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    def HasField(self, field_name: typing.Literal["create_time", b"create_time"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["create_time", b"create_time", "ingestion_id", b"ingestion_id", "input_json", b"input_json", "result_json", b"result_json", "state", b"state"]) -> None: ...
+
+global___ExportedIngestion = ExportedIngestion
+
+@typing.final
 class ExportSummary(google.protobuf.message.Message):
     """End of an export."""
 
@@ -364,6 +415,7 @@ class ExportSummary(google.protobuf.message.Message):
     MESSAGE_COUNT_FIELD_NUMBER: builtins.int
     AUDIT_EVENT_COUNT_FIELD_NUMBER: builtins.int
     READ_AT_FIELD_NUMBER: builtins.int
+    INGESTION_COUNT_FIELD_NUMBER: builtins.int
     memory_count: builtins.int
     """Memories sent."""
     revision_count: builtins.int
@@ -372,6 +424,8 @@ class ExportSummary(google.protobuf.message.Message):
     """Messages sent."""
     audit_event_count: builtins.int
     """Audit events sent."""
+    ingestion_count: builtins.int
+    """Ingestions sent."""
     @property
     def read_at(self) -> memlane.v1.consistency_pb2.ConsistencyToken:
         """What the export was read at."""
@@ -384,9 +438,10 @@ class ExportSummary(google.protobuf.message.Message):
         message_count: builtins.int = ...,
         audit_event_count: builtins.int = ...,
         read_at: memlane.v1.consistency_pb2.ConsistencyToken | None = ...,
+        ingestion_count: builtins.int = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["read_at", b"read_at"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["audit_event_count", b"audit_event_count", "memory_count", b"memory_count", "message_count", b"message_count", "read_at", b"read_at", "revision_count", b"revision_count"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["audit_event_count", b"audit_event_count", "ingestion_count", b"ingestion_count", "memory_count", b"memory_count", "message_count", b"message_count", "read_at", b"read_at", "revision_count", b"revision_count"]) -> None: ...
 
 global___ExportSummary = ExportSummary
 
@@ -401,6 +456,7 @@ class ExportUserResponse(google.protobuf.message.Message):
     MESSAGE_FIELD_NUMBER: builtins.int
     AUDIT_EVENT_FIELD_NUMBER: builtins.int
     SUMMARY_FIELD_NUMBER: builtins.int
+    INGESTION_FIELD_NUMBER: builtins.int
     @property
     def memory(self) -> memlane.v1.memory_pb2.Memory:
         """A live memory."""
@@ -421,6 +477,10 @@ class ExportUserResponse(google.protobuf.message.Message):
     def summary(self) -> global___ExportSummary:
         """Last: the export is complete."""
 
+    @property
+    def ingestion(self) -> global___ExportedIngestion:
+        """An ingestion with its input and result."""
+
     def __init__(
         self,
         *,
@@ -429,10 +489,11 @@ class ExportUserResponse(google.protobuf.message.Message):
         message: global___ExportedMessage | None = ...,
         audit_event: global___AuditEvent | None = ...,
         summary: global___ExportSummary | None = ...,
+        ingestion: global___ExportedIngestion | None = ...,
     ) -> None: ...
-    def HasField(self, field_name: typing.Literal["audit_event", b"audit_event", "memory", b"memory", "message", b"message", "record", b"record", "revision", b"revision", "summary", b"summary"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["audit_event", b"audit_event", "memory", b"memory", "message", b"message", "record", b"record", "revision", b"revision", "summary", b"summary"]) -> None: ...
-    def WhichOneof(self, oneof_group: typing.Literal["record", b"record"]) -> typing.Literal["memory", "revision", "message", "audit_event", "summary"] | None: ...
+    def HasField(self, field_name: typing.Literal["audit_event", b"audit_event", "ingestion", b"ingestion", "memory", b"memory", "message", b"message", "record", b"record", "revision", b"revision", "summary", b"summary"]) -> builtins.bool: ...
+    def ClearField(self, field_name: typing.Literal["audit_event", b"audit_event", "ingestion", b"ingestion", "memory", b"memory", "message", b"message", "record", b"record", "revision", b"revision", "summary", b"summary"]) -> None: ...
+    def WhichOneof(self, oneof_group: typing.Literal["record", b"record"]) -> typing.Literal["memory", "revision", "message", "audit_event", "summary", "ingestion"] | None: ...
 
 global___ExportUserResponse = ExportUserResponse
 
@@ -562,6 +623,7 @@ class ListAuditEventsRequest(google.protobuf.message.Message):
     END_TIME_FIELD_NUMBER: builtins.int
     OPERATIONS_FIELD_NUMBER: builtins.int
     CONSISTENCY_FIELD_NUMBER: builtins.int
+    ACTIONS_FIELD_NUMBER: builtins.int
     user_id: builtins.str
     """Only events of this user. Unset = the whole tenant (for a credential not bound to one user); empty is
     INVALID_ARGUMENT, so that a lost id never reads everyone's.
@@ -586,6 +648,10 @@ class ListAuditEventsRequest(google.protobuf.message.Message):
     def consistency(self) -> memlane.v1.consistency_pb2.Consistency:
         """How fresh."""
 
+    @property
+    def actions(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
+        """Only these actions, named as in AuditEvent.action. Empty = all."""
+
     def __init__(
         self,
         *,
@@ -596,9 +662,10 @@ class ListAuditEventsRequest(google.protobuf.message.Message):
         end_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         operations: collections.abc.Iterable[builtins.str] | None = ...,
         consistency: memlane.v1.consistency_pb2.Consistency | None = ...,
+        actions: collections.abc.Iterable[builtins.str] | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["_user_id", b"_user_id", "consistency", b"consistency", "end_time", b"end_time", "start_time", b"start_time", "user_id", b"user_id"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["_user_id", b"_user_id", "consistency", b"consistency", "end_time", b"end_time", "operations", b"operations", "page_size", b"page_size", "page_token", b"page_token", "start_time", b"start_time", "user_id", b"user_id"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["_user_id", b"_user_id", "actions", b"actions", "consistency", b"consistency", "end_time", b"end_time", "operations", b"operations", "page_size", b"page_size", "page_token", b"page_token", "start_time", b"start_time", "user_id", b"user_id"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["_user_id", b"_user_id"]) -> typing.Literal["user_id"] | None: ...
 
 global___ListAuditEventsRequest = ListAuditEventsRequest
@@ -765,15 +832,12 @@ class PurgeExpiredResponse(google.protobuf.message.Message):
 
     EXPIRED_COUNT_FIELD_NUMBER: builtins.int
     PURGED_COUNT_FIELD_NUMBER: builtins.int
-    REVISION_COUNT_FIELD_NUMBER: builtins.int
     LEGAL_HOLD_SKIPPED_FIELD_NUMBER: builtins.int
     WRITTEN_AT_FIELD_NUMBER: builtins.int
     expired_count: builtins.int
     """Memories and knowledge that had expired and are soft-deleted now."""
     purged_count: builtins.int
     """Rows removed physically."""
-    revision_count: builtins.int
-    """Past revisions whose texts were removed with them."""
     legal_hold_skipped: builtins.int
     """Rows that were due and stayed because their user is under legal hold."""
     @property
@@ -785,11 +849,10 @@ class PurgeExpiredResponse(google.protobuf.message.Message):
         *,
         expired_count: builtins.int = ...,
         purged_count: builtins.int = ...,
-        revision_count: builtins.int = ...,
         legal_hold_skipped: builtins.int = ...,
         written_at: memlane.v1.consistency_pb2.ConsistencyToken | None = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["written_at", b"written_at"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["expired_count", b"expired_count", "legal_hold_skipped", b"legal_hold_skipped", "purged_count", b"purged_count", "revision_count", b"revision_count", "written_at", b"written_at"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["expired_count", b"expired_count", "legal_hold_skipped", b"legal_hold_skipped", "purged_count", b"purged_count", "written_at", b"written_at"]) -> None: ...
 
 global___PurgeExpiredResponse = PurgeExpiredResponse

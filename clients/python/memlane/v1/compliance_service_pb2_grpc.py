@@ -29,8 +29,9 @@ class ComplianceServiceStub(object):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
     PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
-    so that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
+    in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
+    after an erasure.
     """
 
     def __init__(self, channel):
@@ -80,8 +81,9 @@ class ComplianceServiceServicer(object):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
     PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
-    so that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
+    in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
+    after an erasure.
     """
 
     def ForgetUser(self, request, context):
@@ -91,17 +93,20 @@ class ComplianceServiceServicer(object):
         ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
         `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
         are kept as of a new user.
+        Legal hold: everything becomes invisible all the same; texts and rows are kept back until the hold is released,
+        which erases them at once. The receipt says so.
         Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
         Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
-        Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+        Errors: FAILED_PRECONDITION (LEGAL_HOLD, only with `purge_now`), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportUser(self, request, context):
-        """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
-        events, each in order, then one summary.
+        """Everything that is kept about one user, as a stream of records: live memories, then revisions, messages,
+        ingestions and audit events, each in order, then one summary. What a legal hold keeps back of a forgotten user is
+        left out.
 
         Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
         summary is incomplete: its status says why. An unknown user is OK with the summary alone.
@@ -113,11 +118,10 @@ class ComplianceServiceServicer(object):
     def SetLegalHold(self, request, context):
         """Puts a user under legal hold, or releases it.
 
-        Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-        physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
-        event.
-        Idempotency: by `request_id`.
-        Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
+        Effect: while held, nothing of the user is removed physically, neither by ForgetUser nor by PurgeExpired nor by
+        the sweeper; reads, deletes and expiry work as always. Releasing the hold of a user who was forgotten under it
+        erases at once what was kept back. Each call is one audit event.
+        Idempotency: by nature, with or without `request_id`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -143,10 +147,10 @@ class ComplianceServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def VerifyAuditLog(self, request, context):
-        """Recomputes the hash chain of the tenant's whole audit log.
+        """Recomputes the hash chain of the whole audit log.
 
         Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
-        log.
+        log of all tenants; the answer holds nothing of other tenants but hashes and counts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -156,9 +160,9 @@ class ComplianceServiceServicer(object):
         """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
         for longer than the retention time. Users under legal hold are left alone and counted.
 
-        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
-        `request_id`.
-        Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
+        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, with
+        or without `request_id`.
+        Errors: UNAVAILABLE (STORE_UNAVAILABLE).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -214,8 +218,9 @@ class ComplianceService(object):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
     PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
-    so that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
+    in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
+    after an erasure.
     """
 
     @staticmethod

@@ -21,8 +21,9 @@ class ComplianceServiceStub:
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
     PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
-    so that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
+    in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
+    after an erasure.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -36,17 +37,20 @@ class ComplianceServiceStub:
     ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
     `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
     are kept as of a new user.
+    Legal hold: everything becomes invisible all the same; texts and rows are kept back until the hold is released,
+    which erases them at once. The receipt says so.
     Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
     Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
-    Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+    Errors: FAILED_PRECONDITION (LEGAL_HOLD, only with `purge_now`), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
     """
 
     ExportUser: grpc.UnaryStreamMultiCallable[
         memlane.v1.compliance_service_pb2.ExportUserRequest,
         memlane.v1.compliance_service_pb2.ExportUserResponse,
     ]
-    """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
-    events, each in order, then one summary.
+    """Everything that is kept about one user, as a stream of records: live memories, then revisions, messages,
+    ingestions and audit events, each in order, then one summary. What a legal hold keeps back of a forgotten user is
+    left out.
 
     Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
     summary is incomplete: its status says why. An unknown user is OK with the summary alone.
@@ -58,11 +62,10 @@ class ComplianceServiceStub:
     ]
     """Puts a user under legal hold, or releases it.
 
-    Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-    physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
-    event.
-    Idempotency: by `request_id`.
-    Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
+    Effect: while held, nothing of the user is removed physically, neither by ForgetUser nor by PurgeExpired nor by
+    the sweeper; reads, deletes and expiry work as always. Releasing the hold of a user who was forgotten under it
+    erases at once what was kept back. Each call is one audit event.
+    Idempotency: by nature, with or without `request_id`.
     """
 
     GetLegalHold: grpc.UnaryUnaryMultiCallable[
@@ -88,10 +91,10 @@ class ComplianceServiceStub:
         memlane.v1.compliance_service_pb2.VerifyAuditLogRequest,
         memlane.v1.compliance_service_pb2.VerifyAuditLogResponse,
     ]
-    """Recomputes the hash chain of the tenant's whole audit log.
+    """Recomputes the hash chain of the whole audit log.
 
     Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
-    log.
+    log of all tenants; the answer holds nothing of other tenants but hashes and counts.
     """
 
     PurgeExpired: grpc.UnaryUnaryMultiCallable[
@@ -101,17 +104,18 @@ class ComplianceServiceStub:
     """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
     for longer than the retention time. Users under legal hold are left alone and counted.
 
-    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
-    `request_id`.
-    Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
+    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, with
+    or without `request_id`.
+    Errors: UNAVAILABLE (STORE_UNAVAILABLE).
     """
 
 class ComplianceServiceAsyncStub:
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
     PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
-    so that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
+    in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
+    after an erasure.
     """
 
     ForgetUser: grpc.aio.UnaryUnaryMultiCallable[
@@ -124,17 +128,20 @@ class ComplianceServiceAsyncStub:
     ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
     `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
     are kept as of a new user.
+    Legal hold: everything becomes invisible all the same; texts and rows are kept back until the hold is released,
+    which erases them at once. The receipt says so.
     Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
     Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
-    Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+    Errors: FAILED_PRECONDITION (LEGAL_HOLD, only with `purge_now`), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
     """
 
     ExportUser: grpc.aio.UnaryStreamMultiCallable[
         memlane.v1.compliance_service_pb2.ExportUserRequest,
         memlane.v1.compliance_service_pb2.ExportUserResponse,
     ]
-    """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
-    events, each in order, then one summary.
+    """Everything that is kept about one user, as a stream of records: live memories, then revisions, messages,
+    ingestions and audit events, each in order, then one summary. What a legal hold keeps back of a forgotten user is
+    left out.
 
     Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
     summary is incomplete: its status says why. An unknown user is OK with the summary alone.
@@ -146,11 +153,10 @@ class ComplianceServiceAsyncStub:
     ]
     """Puts a user under legal hold, or releases it.
 
-    Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-    physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
-    event.
-    Idempotency: by `request_id`.
-    Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
+    Effect: while held, nothing of the user is removed physically, neither by ForgetUser nor by PurgeExpired nor by
+    the sweeper; reads, deletes and expiry work as always. Releasing the hold of a user who was forgotten under it
+    erases at once what was kept back. Each call is one audit event.
+    Idempotency: by nature, with or without `request_id`.
     """
 
     GetLegalHold: grpc.aio.UnaryUnaryMultiCallable[
@@ -176,10 +182,10 @@ class ComplianceServiceAsyncStub:
         memlane.v1.compliance_service_pb2.VerifyAuditLogRequest,
         memlane.v1.compliance_service_pb2.VerifyAuditLogResponse,
     ]
-    """Recomputes the hash chain of the tenant's whole audit log.
+    """Recomputes the hash chain of the whole audit log.
 
     Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
-    log.
+    log of all tenants; the answer holds nothing of other tenants but hashes and counts.
     """
 
     PurgeExpired: grpc.aio.UnaryUnaryMultiCallable[
@@ -189,17 +195,18 @@ class ComplianceServiceAsyncStub:
     """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
     for longer than the retention time. Users under legal hold are left alone and counted.
 
-    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
-    `request_id`.
-    Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
+    Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, with
+    or without `request_id`.
+    Errors: UNAVAILABLE (STORE_UNAVAILABLE).
     """
 
 class ComplianceServiceServicer(metaclass=abc.ABCMeta):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
     PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
-    The audit log is one hash-chained list per tenant. It names users, memories, counts and reasons, never memory text,
-    so that it stays whole and verifiable after an erasure.
+    The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
+    in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
+    after an erasure.
     """
 
     @abc.abstractmethod
@@ -214,9 +221,11 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
         ABORTED (USER_FORGOTTEN) and write nothing. Rows are removed physically after the retention time, or with
         `purge_now` before this returns. An audit event is written that is never deleted. Writes that begin afterwards
         are kept as of a new user.
+        Legal hold: everything becomes invisible all the same; texts and rows are kept back until the hold is released,
+        which erases them at once. The receipt says so.
         Atomicity: whole or not at all; a call that fails half-way is completed by the next start or repeat.
         Idempotency: by `request_id`; an unknown or forgotten user is OK with memory_count 0 and a receipt.
-        Errors: FAILED_PRECONDITION (LEGAL_HOLD), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
+        Errors: FAILED_PRECONDITION (LEGAL_HOLD, only with `purge_now`), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
         """
 
     @abc.abstractmethod
@@ -225,8 +234,9 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.compliance_service_pb2.ExportUserRequest,
         context: _ServicerContext,
     ) -> typing.Union[collections.abc.Iterator[memlane.v1.compliance_service_pb2.ExportUserResponse], collections.abc.AsyncIterator[memlane.v1.compliance_service_pb2.ExportUserResponse]]:
-        """Everything that is kept about one user, as a stream of records: memories, then revisions, messages and audit
-        events, each in order, then one summary.
+        """Everything that is kept about one user, as a stream of records: live memories, then revisions, messages,
+        ingestions and audit events, each in order, then one summary. What a legal hold keeps back of a forgotten user is
+        left out.
 
         Effect: one audit event. Consistency: the records are of one moment, named by the summary. A stream without a
         summary is incomplete: its status says why. An unknown user is OK with the summary alone.
@@ -240,11 +250,10 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[memlane.v1.compliance_service_pb2.SetLegalHoldResponse, collections.abc.Awaitable[memlane.v1.compliance_service_pb2.SetLegalHoldResponse]]:
         """Puts a user under legal hold, or releases it.
 
-        Effect: while held, ForgetUser is refused and neither PurgeExpired nor the sweeper removes anything of the user
-        physically; reads, deletes and expiry work as always. Both steps are audited. To what it is already: OK, no
-        event.
-        Idempotency: by `request_id`.
-        Errors: ALREADY_EXISTS (REQUEST_ID_REUSED).
+        Effect: while held, nothing of the user is removed physically, neither by ForgetUser nor by PurgeExpired nor by
+        the sweeper; reads, deletes and expiry work as always. Releasing the hold of a user who was forgotten under it
+        erases at once what was kept back. Each call is one audit event.
+        Idempotency: by nature, with or without `request_id`.
         """
 
     @abc.abstractmethod
@@ -276,10 +285,10 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.compliance_service_pb2.VerifyAuditLogRequest,
         context: _ServicerContext,
     ) -> typing.Union[memlane.v1.compliance_service_pb2.VerifyAuditLogResponse, collections.abc.Awaitable[memlane.v1.compliance_service_pb2.VerifyAuditLogResponse]]:
-        """Recomputes the hash chain of the tenant's whole audit log.
+        """Recomputes the hash chain of the whole audit log.
 
         Effect: none. A broken chain is an answer (`valid` false, `first_bad_seq`), not an error. Costs one pass over the
-        log.
+        log of all tenants; the answer holds nothing of other tenants but hashes and counts.
         """
 
     @abc.abstractmethod
@@ -291,9 +300,9 @@ class ComplianceServiceServicer(metaclass=abc.ABCMeta):
         """Does the sweeper's work now: soft-deletes and audits what expired, removes physically what has been soft-deleted
         for longer than the retention time. Users under legal hold are left alone and counted.
 
-        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, and by
-        `request_id`.
-        Errors: ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE (STORE_UNAVAILABLE).
+        Atomicity: user by user; what is done stays done if the call ends early. Idempotency: by nature, with
+        or without `request_id`.
+        Errors: UNAVAILABLE (STORE_UNAVAILABLE).
         """
 
 def add_ComplianceServiceServicer_to_server(servicer: ComplianceServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...

@@ -50,7 +50,7 @@ class ContextServiceStub:
     Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no
     model.
     Limits: message 32 KiB, and those of BuildContext.
-    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED
+    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model), RESOURCE_EXHAUSTED
     (MODEL_THROTTLED), UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN),
     ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
@@ -87,7 +87,7 @@ class ContextServiceAsyncStub:
     Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no
     model.
     Limits: message 32 KiB, and those of BuildContext.
-    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED
+    Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model), RESOURCE_EXHAUSTED
     (MODEL_THROTTLED), UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN),
     ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
@@ -128,7 +128,7 @@ class ContextServiceServicer(metaclass=abc.ABCMeta):
         Idempotency: by `request_id`; a repeat of a finished turn sends the recorded answer as one `delta` and asks no
         model.
         Limits: message 32 KiB, and those of BuildContext.
-        Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model, SESSION_ENDED), RESOURCE_EXHAUSTED
+        Errors: FAILED_PRECONDITION (NOT_CONFIGURED without a model), RESOURCE_EXHAUSTED
         (MODEL_THROTTLED), UNAVAILABLE (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE), ABORTED (USER_FORGOTTEN),
         ALREADY_EXISTS (REQUEST_ID_REUSED).
         """

@@ -70,7 +70,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """Status FAILED_PRECONDITION.
     Cause: The state of the thing does not allow the call.
     Remedy: Bring about the state that the message names, then repeat.
-    Example: RetryIngestion of an ingestion that succeeded.
+    Example: A second process on a data file that another one holds.
     """
     ERROR_REASON_NOT_CONFIGURED: _ErrorReason.ValueType  # 9
     """Status FAILED_PRECONDITION.
@@ -80,15 +80,16 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_LEGAL_HOLD: _ErrorReason.ValueType  # 10
     """Status FAILED_PRECONDITION.
-    Cause: The user is under legal hold: nothing of theirs may be erased.
+    Cause: The user is under legal hold: nothing of theirs may be removed physically.
     Remedy: Release the hold with SetLegalHold first, if you may.
-    Example: ForgetUser of a user whose hold is active.
+    Example: ForgetUser with `purge_now` of a user whose hold is active.
     """
     ERROR_REASON_SESSION_ENDED: _ErrorReason.ValueType  # 11
     """Status FAILED_PRECONDITION.
-    Cause: The session was ended; it takes no more messages.
+    Cause: The call needs an open session and this one was ended. Not raised by this version: a message to an ended
+    session opens it anew.
     Remedy: Begin a session with a new session_id.
-    Example: AppendMessages after EndSession.
+    Example: None in this version.
     """
     ERROR_REASON_STORE_MISMATCH: _ErrorReason.ValueType  # 12
     """Status FAILED_PRECONDITION.
@@ -260,7 +261,7 @@ ERROR_REASON_FAILED_PRECONDITION: ErrorReason.ValueType  # 8
 """Status FAILED_PRECONDITION.
 Cause: The state of the thing does not allow the call.
 Remedy: Bring about the state that the message names, then repeat.
-Example: RetryIngestion of an ingestion that succeeded.
+Example: A second process on a data file that another one holds.
 """
 ERROR_REASON_NOT_CONFIGURED: ErrorReason.ValueType  # 9
 """Status FAILED_PRECONDITION.
@@ -270,15 +271,16 @@ Example: Chat on a server without a language model.
 """
 ERROR_REASON_LEGAL_HOLD: ErrorReason.ValueType  # 10
 """Status FAILED_PRECONDITION.
-Cause: The user is under legal hold: nothing of theirs may be erased.
+Cause: The user is under legal hold: nothing of theirs may be removed physically.
 Remedy: Release the hold with SetLegalHold first, if you may.
-Example: ForgetUser of a user whose hold is active.
+Example: ForgetUser with `purge_now` of a user whose hold is active.
 """
 ERROR_REASON_SESSION_ENDED: ErrorReason.ValueType  # 11
 """Status FAILED_PRECONDITION.
-Cause: The session was ended; it takes no more messages.
+Cause: The call needs an open session and this one was ended. Not raised by this version: a message to an ended
+session opens it anew.
 Remedy: Begin a session with a new session_id.
-Example: AppendMessages after EndSession.
+Example: None in this version.
 """
 ERROR_REASON_STORE_MISMATCH: ErrorReason.ValueType  # 12
 """Status FAILED_PRECONDITION.

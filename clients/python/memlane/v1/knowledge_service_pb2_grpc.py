@@ -74,8 +74,7 @@ class KnowledgeServiceServicer(object):
         """Creates a piece of knowledge or replaces it as a whole: text, title, source, metadata and expiry become what the
         request says.
 
-        Atomicity: whole or not at all. Idempotency: by `request_id`; also, the same content under the same id changes
-        nothing.
+        Atomicity: whole or not at all. Idempotency: by `request_id`.
         Limits: content 1 to 2048 bytes: split longer documents.
         Errors: ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED), UNAVAILABLE.
         """

@@ -438,7 +438,7 @@ class RetryIngestionResponse(google.protobuf.message.Message):
     WRITTEN_AT_FIELD_NUMBER: builtins.int
     @property
     def ingestion(self) -> global___Ingestion:
-        """As it stands now: PENDING."""
+        """As it stands now."""
 
     @property
     def written_at(self) -> memlane.v1.consistency_pb2.ConsistencyToken:

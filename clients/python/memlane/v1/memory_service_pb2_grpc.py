@@ -33,10 +33,11 @@ class MemoryServiceStub(object):
     another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
     id.
 
-    Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
-    returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
-    Ids are kept for at least 24 hours. One user's writes take effect one after the other; users do not wait for each
-    other. A write that was answered is durable.
+    Writes: each takes an optional `request_id` (at most 128 bytes, unique per user and RPC). The same id with the same
+    body returns the first answer without doing the work again; with another body it is ALREADY_EXISTS
+    (REQUEST_ID_REUSED); after the user was forgotten it is ABORTED (USER_FORGOTTEN). Answers are kept for 7 days
+    unless the server is set otherwise. An RPC that is idempotent by nature says so. One user's writes take effect one
+    after the other; users do not wait for each other. A write that was answered is durable.
 
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
@@ -126,10 +127,11 @@ class MemoryServiceServicer(object):
     another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
     id.
 
-    Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
-    returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
-    Ids are kept for at least 24 hours. One user's writes take effect one after the other; users do not wait for each
-    other. A write that was answered is durable.
+    Writes: each takes an optional `request_id` (at most 128 bytes, unique per user and RPC). The same id with the same
+    body returns the first answer without doing the work again; with another body it is ALREADY_EXISTS
+    (REQUEST_ID_REUSED); after the user was forgotten it is ABORTED (USER_FORGOTTEN). Answers are kept for 7 days
+    unless the server is set otherwise. An RPC that is idempotent by nature says so. One user's writes take effect one
+    after the other; users do not wait for each other. A write that was answered is durable.
 
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 
@@ -179,11 +181,11 @@ class MemoryServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def RetryIngestion(self, request, context):
-        """Puts a FAILED ingestion back into the queue, with its input as it was taken.
+        """Puts a FAILED ingestion back into the queue, with its input as it was taken and fresh tries. One in any other
+        state is returned as it stands.
 
-        Idempotency: by `request_id`.
-        Errors: NOT_FOUND; FAILED_PRECONDITION (FAILED_PRECONDITION) unless it is FAILED; RESOURCE_EXHAUSTED
-        (BACKLOG_FULL).
+        Idempotency: by nature, with or without `request_id`.
+        Errors: NOT_FOUND (unknown, or another user's).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -213,6 +215,7 @@ class MemoryServiceServicer(object):
     def UpdateMemory(self, request, context):
         """Changes text, metadata or expiry of one memory; the id and create_time stay, the revision rises by one, the
         vector follows the text. A change to what it is already changes nothing and returns the memory as it stands.
+        Secrets as in CreateMemory.
 
         Atomicity: whole or not at all. Idempotency: by `request_id`.
         Errors: NOT_FOUND (creates nothing), ABORTED (REVISION_MISMATCH), ALREADY_EXISTS (REQUEST_ID_REUSED),
@@ -375,10 +378,11 @@ class MemoryService(object):
     another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
     id.
 
-    Writes: each takes an optional `request_id` (at most 128 bytes, unique per tenant). The same id with the same body
-    returns the first answer without doing the work again; with another body it is ALREADY_EXISTS (REQUEST_ID_REUSED).
-    Ids are kept for at least 24 hours. One user's writes take effect one after the other; users do not wait for each
-    other. A write that was answered is durable.
+    Writes: each takes an optional `request_id` (at most 128 bytes, unique per user and RPC). The same id with the same
+    body returns the first answer without doing the work again; with another body it is ALREADY_EXISTS
+    (REQUEST_ID_REUSED); after the user was forgotten it is ABORTED (USER_FORGOTTEN). Answers are kept for 7 days
+    unless the server is set otherwise. An RPC that is idempotent by nature says so. One user's writes take effect one
+    after the other; users do not wait for each other. A write that was answered is durable.
 
     Reads: only memories that are neither deleted nor expired, judged at the moment of the read.
 

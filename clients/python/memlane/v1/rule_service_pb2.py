@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from memlane.v1 import consistency_pb2 as memlane_dot_v1_dot_consistency__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmemlane/v1/rule_service.proto\x12\nmemlane.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cmemlane/v1/consistency.proto\"z\n\x07RuleSet\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\r\n\x05rules\x18\x02 \x03(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\"\x19\n\x08RuleList\x12\r\n\x05rules\x18\x01 \x03(\t\"\x88\x01\n\x0fPutRulesRequest\x12\x0e\n\x04text\x18\x01 \x01(\tH\x00\x12%\n\x05rules\x18\x02 \x01(\x0b\x32\x14.memlane.v1.RuleListH\x00\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\tB\x08\n\x06source\"k\n\x10PutRulesResponse\x12%\n\x08rule_set\x18\x01 \x01(\x0b\x32\x13.memlane.v1.RuleSet\x12\x30\n\nwritten_at\x18\x02 \x01(\x0b\x32\x1c.memlane.v1.ConsistencyToken\"Q\n\x0fGetRulesRequest\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12,\n\x0b\x63onsistency\x18\x02 \x01(\x0b\x32\x17.memlane.v1.Consistency\"h\n\x10GetRulesResponse\x12%\n\x08rule_set\x18\x01 \x01(\x0b\x32\x13.memlane.v1.RuleSet\x12-\n\x07read_at\x18\x02 \x01(\x0b\x32\x1c.memlane.v1.ConsistencyToken\"o\n\x18ListRuleRevisionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12,\n\x0b\x63onsistency\x18\x03 \x01(\x0b\x32\x17.memlane.v1.Consistency\"\x8b\x01\n\x19ListRuleRevisionsResponse\x12&\n\trevisions\x18\x01 \x03(\x0b\x32\x13.memlane.v1.RuleSet\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12-\n\x07read_at\x18\x03 \x01(\x0b\x32\x1c.memlane.v1.ConsistencyToken2\xfd\x01\n\x0bRuleService\x12\x45\n\x08PutRules\x12\x1b.memlane.v1.PutRulesRequest\x1a\x1c.memlane.v1.PutRulesResponse\x12\x45\n\x08GetRules\x12\x1b.memlane.v1.GetRulesRequest\x1a\x1c.memlane.v1.GetRulesResponse\x12`\n\x11ListRuleRevisions\x12$.memlane.v1.ListRuleRevisionsRequest\x1a%.memlane.v1.ListRuleRevisionsResponseB^\n\rio.memlane.v1B\x10RuleServiceProtoP\x01Z9github.com/memlane/memlane/clients/go/memlanev1;memlanev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmemlane/v1/rule_service.proto\x12\nmemlane.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cmemlane/v1/consistency.proto\"j\n\x07RuleSet\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12\r\n\x05rules\x18\x02 \x03(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x61\x63tor\x18\x04 \x01(\t\"\x19\n\x08RuleList\x12\r\n\x05rules\x18\x01 \x03(\t\"x\n\x0fPutRulesRequest\x12\x0e\n\x04text\x18\x01 \x01(\tH\x00\x12%\n\x05rules\x18\x02 \x01(\x0b\x32\x14.memlane.v1.RuleListH\x00\x12\x10\n\x08revision\x18\x03 \x01(\x03\x12\x12\n\nrequest_id\x18\x04 \x01(\tB\x08\n\x06source\"k\n\x10PutRulesResponse\x12%\n\x08rule_set\x18\x01 \x01(\x0b\x32\x13.memlane.v1.RuleSet\x12\x30\n\nwritten_at\x18\x02 \x01(\x0b\x32\x1c.memlane.v1.ConsistencyToken\"Q\n\x0fGetRulesRequest\x12\x10\n\x08revision\x18\x01 \x01(\x03\x12,\n\x0b\x63onsistency\x18\x02 \x01(\x0b\x32\x17.memlane.v1.Consistency\"h\n\x10GetRulesResponse\x12%\n\x08rule_set\x18\x01 \x01(\x0b\x32\x13.memlane.v1.RuleSet\x12-\n\x07read_at\x18\x02 \x01(\x0b\x32\x1c.memlane.v1.ConsistencyToken\"o\n\x18ListRuleRevisionsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12,\n\x0b\x63onsistency\x18\x03 \x01(\x0b\x32\x17.memlane.v1.Consistency\"\x8b\x01\n\x19ListRuleRevisionsResponse\x12&\n\trevisions\x18\x01 \x03(\x0b\x32\x13.memlane.v1.RuleSet\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\x12-\n\x07read_at\x18\x03 \x01(\x0b\x32\x1c.memlane.v1.ConsistencyToken2\xfd\x01\n\x0bRuleService\x12\x45\n\x08PutRules\x12\x1b.memlane.v1.PutRulesRequest\x1a\x1c.memlane.v1.PutRulesResponse\x12\x45\n\x08GetRules\x12\x1b.memlane.v1.GetRulesRequest\x1a\x1c.memlane.v1.GetRulesResponse\x12`\n\x11ListRuleRevisions\x12$.memlane.v1.ListRuleRevisionsRequest\x1a%.memlane.v1.ListRuleRevisionsResponseB^\n\rio.memlane.v1B\x10RuleServiceProtoP\x01Z9github.com/memlane/memlane/clients/go/memlanev1;memlanev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,21 +35,21 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\rio.memlane.v1B\020RuleServiceProtoP\001Z9github.com/memlane/memlane/clients/go/memlanev1;memlanev1'
   _globals['_RULESET']._serialized_start=108
-  _globals['_RULESET']._serialized_end=230
-  _globals['_RULELIST']._serialized_start=232
-  _globals['_RULELIST']._serialized_end=257
-  _globals['_PUTRULESREQUEST']._serialized_start=260
-  _globals['_PUTRULESREQUEST']._serialized_end=396
-  _globals['_PUTRULESRESPONSE']._serialized_start=398
-  _globals['_PUTRULESRESPONSE']._serialized_end=505
-  _globals['_GETRULESREQUEST']._serialized_start=507
-  _globals['_GETRULESREQUEST']._serialized_end=588
-  _globals['_GETRULESRESPONSE']._serialized_start=590
-  _globals['_GETRULESRESPONSE']._serialized_end=694
-  _globals['_LISTRULEREVISIONSREQUEST']._serialized_start=696
-  _globals['_LISTRULEREVISIONSREQUEST']._serialized_end=807
-  _globals['_LISTRULEREVISIONSRESPONSE']._serialized_start=810
-  _globals['_LISTRULEREVISIONSRESPONSE']._serialized_end=949
-  _globals['_RULESERVICE']._serialized_start=952
-  _globals['_RULESERVICE']._serialized_end=1205
+  _globals['_RULESET']._serialized_end=214
+  _globals['_RULELIST']._serialized_start=216
+  _globals['_RULELIST']._serialized_end=241
+  _globals['_PUTRULESREQUEST']._serialized_start=243
+  _globals['_PUTRULESREQUEST']._serialized_end=363
+  _globals['_PUTRULESRESPONSE']._serialized_start=365
+  _globals['_PUTRULESRESPONSE']._serialized_end=472
+  _globals['_GETRULESREQUEST']._serialized_start=474
+  _globals['_GETRULESREQUEST']._serialized_end=555
+  _globals['_GETRULESRESPONSE']._serialized_start=557
+  _globals['_GETRULESRESPONSE']._serialized_end=661
+  _globals['_LISTRULEREVISIONSREQUEST']._serialized_start=663
+  _globals['_LISTRULEREVISIONSREQUEST']._serialized_end=774
+  _globals['_LISTRULEREVISIONSRESPONSE']._serialized_start=777
+  _globals['_LISTRULEREVISIONSRESPONSE']._serialized_end=916
+  _globals['_RULESERVICE']._serialized_start=919
+  _globals['_RULESERVICE']._serialized_end=1172
 # @@protoc_insertion_point(module_scope)

@@ -24,13 +24,10 @@ class RuleSet(google.protobuf.message.Message):
     RULES_FIELD_NUMBER: builtins.int
     CREATE_TIME_FIELD_NUMBER: builtins.int
     ACTOR_FIELD_NUMBER: builtins.int
-    REASON_FIELD_NUMBER: builtins.int
     revision: builtins.int
     """1 for the first, one more with each PutRules; 0 = there are none yet."""
     actor: builtins.str
     """Name of the credential that put it."""
-    reason: builtins.str
-    """Why, as the caller gave it."""
     @property
     def rules(self) -> google.protobuf.internal.containers.RepeatedScalarFieldContainer[builtins.str]:
         """In the order they stand in the system prompt, word for word."""
@@ -46,10 +43,9 @@ class RuleSet(google.protobuf.message.Message):
         rules: collections.abc.Iterable[builtins.str] | None = ...,
         create_time: google.protobuf.timestamp_pb2.Timestamp | None = ...,
         actor: builtins.str = ...,
-        reason: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["create_time", b"create_time"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["actor", b"actor", "create_time", b"create_time", "reason", b"reason", "revision", b"revision", "rules", b"rules"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["actor", b"actor", "create_time", b"create_time", "revision", b"revision", "rules", b"rules"]) -> None: ...
 
 global___RuleSet = RuleSet
 
@@ -83,15 +79,12 @@ class PutRulesRequest(google.protobuf.message.Message):
     RULES_FIELD_NUMBER: builtins.int
     REVISION_FIELD_NUMBER: builtins.int
     REQUEST_ID_FIELD_NUMBER: builtins.int
-    REASON_FIELD_NUMBER: builtins.int
     text: builtins.str
     """One text, of one or many lines, kept word for word as a single rule. Blank text is INVALID_ARGUMENT."""
     revision: builtins.int
     """Put only if this is the current revision; otherwise ABORTED (REVISION_MISMATCH). 0 = whatever it is."""
     request_id: builtins.str
     """Optional idempotency key."""
-    reason: builtins.str
-    """Why, for the history. At most 1024 bytes."""
     @property
     def rules(self) -> global___RuleList:
         """A list."""
@@ -103,10 +96,9 @@ class PutRulesRequest(google.protobuf.message.Message):
         rules: global___RuleList | None = ...,
         revision: builtins.int = ...,
         request_id: builtins.str = ...,
-        reason: builtins.str = ...,
     ) -> None: ...
     def HasField(self, field_name: typing.Literal["rules", b"rules", "source", b"source", "text", b"text"]) -> builtins.bool: ...
-    def ClearField(self, field_name: typing.Literal["reason", b"reason", "request_id", b"request_id", "revision", b"revision", "rules", b"rules", "source", b"source", "text", b"text"]) -> None: ...
+    def ClearField(self, field_name: typing.Literal["request_id", b"request_id", "revision", b"revision", "rules", b"rules", "source", b"source", "text", b"text"]) -> None: ...
     def WhichOneof(self, oneof_group: typing.Literal["source", b"source"]) -> typing.Literal["text", "rules"] | None: ...
 
 global___PutRulesRequest = PutRulesRequest

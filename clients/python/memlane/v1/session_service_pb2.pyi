@@ -56,7 +56,7 @@ class AppendMessagesResponse(google.protobuf.message.Message):
     ROUND_COUNT_FIELD_NUMBER: builtins.int
     WRITTEN_AT_FIELD_NUMBER: builtins.int
     message_count: builtins.int
-    """Messages that the window holds now."""
+    """Messages of the session so far, those outside the window included."""
     round_count: builtins.int
     """Rounds that the window holds now."""
     @property
@@ -90,7 +90,7 @@ class GetWindowRequest(google.protobuf.message.Message):
     session_id: builtins.str
     """Which. Required."""
     max_rounds: builtins.int
-    """How many rounds at most; 0 = all that the window holds; negative is INVALID_ARGUMENT."""
+    """How many rounds at most; 0 = 10; negative is INVALID_ARGUMENT."""
     @property
     def consistency(self) -> memlane.v1.consistency_pb2.Consistency:
         """How fresh."""
@@ -121,7 +121,7 @@ class GetWindowResponse(google.protobuf.message.Message):
     round_count: builtins.int
     """Rounds in this answer."""
     ended: builtins.bool
-    """EndSession was called."""
+    """The session was ended and not opened anew."""
     @property
     def messages(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[memlane.v1.memory_pb2.Message]:
         """Oldest first. create_time is set on each: the caller's, or else the time of receipt."""
@@ -186,11 +186,11 @@ class EndSessionResponse(google.protobuf.message.Message):
     INGESTION_ID_FIELD_NUMBER: builtins.int
     WRITTEN_AT_FIELD_NUMBER: builtins.int
     already_ended: builtins.bool
-    """The session had been ended before; the window was not offered again and the lists are empty."""
+    """The session had been ended before; nothing was offered and the lists are empty."""
     partial: builtins.bool
     """Part of the model's answer was lost."""
     ingestion_id: builtins.str
-    """ASYNC: ask GetIngestion with it."""
+    """The ingestion that the session was offered to. Empty when there was nothing to offer."""
     @property
     def operations(self) -> google.protobuf.internal.containers.RepeatedCompositeFieldContainer[memlane.v1.memory_pb2.RememberOperation]:
         """What was learned, as in Remember. Empty in ASYNC mode."""

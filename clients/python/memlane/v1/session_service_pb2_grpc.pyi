@@ -29,36 +29,40 @@ class SessionServiceStub:
         memlane.v1.session_service_pb2.AppendMessagesRequest,
         memlane.v1.session_service_pb2.AppendMessagesResponse,
     ]
-    """Appends messages to a session's window; the first append begins the session. Older rounds fall out of the window.
-    Secrets (card numbers, passwords) are cut out before anything is stored.
+    """Appends messages to a session; the first append begins it, and a message to an ended session opens it anew. Older
+    rounds fall out of the window. Secrets (card numbers, passwords) are cut out before anything is stored.
 
     Atomicity: all messages or none. Order: as given, after all earlier appends. Idempotency: by `request_id`.
     Limits: 1 to 500 messages, 32 KiB each, 1 MiB together.
-    Errors: FAILED_PRECONDITION (SESSION_ENDED), ABORTED (USER_FORGOTTEN), ALREADY_EXISTS (REQUEST_ID_REUSED).
+    Errors: ABORTED (USER_FORGOTTEN), ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
 
     GetWindow: grpc.UnaryUnaryMultiCallable[
         memlane.v1.session_service_pb2.GetWindowRequest,
         memlane.v1.session_service_pb2.GetWindowResponse,
     ]
-    """The last rounds of a session, oldest message first; of an ended session too, while its messages are kept.
+    """The last rounds of a session, oldest message first; of an ended session too. A session that never was, or is
+    another user's, has an empty window.
 
-    Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first
-    one.
-    Errors: NOT_FOUND (no such session of this user).
+    Effect: none. Whole rounds only: the window opens with a user message, or, where there are fewer rounds than
+    asked for, with what was said before the first one.
     """
 
     EndSession: grpc.UnaryUnaryMultiCallable[
         memlane.v1.session_service_pb2.EndSessionRequest,
         memlane.v1.session_service_pb2.EndSessionResponse,
     ]
-    """Ends a session and offers what its window holds to Remember, once.
+    """Ends a session and offers what was said in it to Remember, once.
 
-    Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not
-    offer it again and answers OK with `already_ended`.
-    Atomicity: if learning fails in WAIT mode the session is not ended; nothing was written.
-    Idempotency: by `request_id`.
-    Errors: NOT_FOUND (no such session of this user), and those of Remember.
+    Effect: what has not been offered yet becomes one ingestion. WAIT answers with what it brought, ASYNC at once. A
+    second call offers nothing, and answers OK with `already_ended` and the same ingestion_id. A session that never
+    was is OK with no ingestion_id.
+    Atomicity: end and ingestion become durable together. If learning fails in WAIT mode, the call answers that error
+    and the session stays ended; the ingestion stands in ListIngestions and is tried again by the server or
+    RetryIngestion.
+    Idempotency: by nature, with or without `request_id`; concurrent calls offer the session once.
+    Errors: RESOURCE_EXHAUSTED (BACKLOG_FULL, MODEL_THROTTLED), ABORTED (USER_FORGOTTEN), UNAVAILABLE
+    (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE).
     """
 
 class SessionServiceAsyncStub:
@@ -72,36 +76,40 @@ class SessionServiceAsyncStub:
         memlane.v1.session_service_pb2.AppendMessagesRequest,
         memlane.v1.session_service_pb2.AppendMessagesResponse,
     ]
-    """Appends messages to a session's window; the first append begins the session. Older rounds fall out of the window.
-    Secrets (card numbers, passwords) are cut out before anything is stored.
+    """Appends messages to a session; the first append begins it, and a message to an ended session opens it anew. Older
+    rounds fall out of the window. Secrets (card numbers, passwords) are cut out before anything is stored.
 
     Atomicity: all messages or none. Order: as given, after all earlier appends. Idempotency: by `request_id`.
     Limits: 1 to 500 messages, 32 KiB each, 1 MiB together.
-    Errors: FAILED_PRECONDITION (SESSION_ENDED), ABORTED (USER_FORGOTTEN), ALREADY_EXISTS (REQUEST_ID_REUSED).
+    Errors: ABORTED (USER_FORGOTTEN), ALREADY_EXISTS (REQUEST_ID_REUSED).
     """
 
     GetWindow: grpc.aio.UnaryUnaryMultiCallable[
         memlane.v1.session_service_pb2.GetWindowRequest,
         memlane.v1.session_service_pb2.GetWindowResponse,
     ]
-    """The last rounds of a session, oldest message first; of an ended session too, while its messages are kept.
+    """The last rounds of a session, oldest message first; of an ended session too. A session that never was, or is
+    another user's, has an empty window.
 
-    Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first
-    one.
-    Errors: NOT_FOUND (no such session of this user).
+    Effect: none. Whole rounds only: the window opens with a user message, or, where there are fewer rounds than
+    asked for, with what was said before the first one.
     """
 
     EndSession: grpc.aio.UnaryUnaryMultiCallable[
         memlane.v1.session_service_pb2.EndSessionRequest,
         memlane.v1.session_service_pb2.EndSessionResponse,
     ]
-    """Ends a session and offers what its window holds to Remember, once.
+    """Ends a session and offers what was said in it to Remember, once.
 
-    Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not
-    offer it again and answers OK with `already_ended`.
-    Atomicity: if learning fails in WAIT mode the session is not ended; nothing was written.
-    Idempotency: by `request_id`.
-    Errors: NOT_FOUND (no such session of this user), and those of Remember.
+    Effect: what has not been offered yet becomes one ingestion. WAIT answers with what it brought, ASYNC at once. A
+    second call offers nothing, and answers OK with `already_ended` and the same ingestion_id. A session that never
+    was is OK with no ingestion_id.
+    Atomicity: end and ingestion become durable together. If learning fails in WAIT mode, the call answers that error
+    and the session stays ended; the ingestion stands in ListIngestions and is tried again by the server or
+    RetryIngestion.
+    Idempotency: by nature, with or without `request_id`; concurrent calls offer the session once.
+    Errors: RESOURCE_EXHAUSTED (BACKLOG_FULL, MODEL_THROTTLED), ABORTED (USER_FORGOTTEN), UNAVAILABLE
+    (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE).
     """
 
 class SessionServiceServicer(metaclass=abc.ABCMeta):
@@ -117,12 +125,12 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.session_service_pb2.AppendMessagesRequest,
         context: _ServicerContext,
     ) -> typing.Union[memlane.v1.session_service_pb2.AppendMessagesResponse, collections.abc.Awaitable[memlane.v1.session_service_pb2.AppendMessagesResponse]]:
-        """Appends messages to a session's window; the first append begins the session. Older rounds fall out of the window.
-        Secrets (card numbers, passwords) are cut out before anything is stored.
+        """Appends messages to a session; the first append begins it, and a message to an ended session opens it anew. Older
+        rounds fall out of the window. Secrets (card numbers, passwords) are cut out before anything is stored.
 
         Atomicity: all messages or none. Order: as given, after all earlier appends. Idempotency: by `request_id`.
         Limits: 1 to 500 messages, 32 KiB each, 1 MiB together.
-        Errors: FAILED_PRECONDITION (SESSION_ENDED), ABORTED (USER_FORGOTTEN), ALREADY_EXISTS (REQUEST_ID_REUSED).
+        Errors: ABORTED (USER_FORGOTTEN), ALREADY_EXISTS (REQUEST_ID_REUSED).
         """
 
     @abc.abstractmethod
@@ -131,11 +139,11 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.session_service_pb2.GetWindowRequest,
         context: _ServicerContext,
     ) -> typing.Union[memlane.v1.session_service_pb2.GetWindowResponse, collections.abc.Awaitable[memlane.v1.session_service_pb2.GetWindowResponse]]:
-        """The last rounds of a session, oldest message first; of an ended session too, while its messages are kept.
+        """The last rounds of a session, oldest message first; of an ended session too. A session that never was, or is
+        another user's, has an empty window.
 
-        Effect: none. Whole rounds only: the window opens with a user message, or with what was said before the first
-        one.
-        Errors: NOT_FOUND (no such session of this user).
+        Effect: none. Whole rounds only: the window opens with a user message, or, where there are fewer rounds than
+        asked for, with what was said before the first one.
         """
 
     @abc.abstractmethod
@@ -144,13 +152,17 @@ class SessionServiceServicer(metaclass=abc.ABCMeta):
         request: memlane.v1.session_service_pb2.EndSessionRequest,
         context: _ServicerContext,
     ) -> typing.Union[memlane.v1.session_service_pb2.EndSessionResponse, collections.abc.Awaitable[memlane.v1.session_service_pb2.EndSessionResponse]]:
-        """Ends a session and offers what its window holds to Remember, once.
+        """Ends a session and offers what was said in it to Remember, once.
 
-        Effect: the session takes no more messages; the window is learned from as in Remember. A second call does not
-        offer it again and answers OK with `already_ended`.
-        Atomicity: if learning fails in WAIT mode the session is not ended; nothing was written.
-        Idempotency: by `request_id`.
-        Errors: NOT_FOUND (no such session of this user), and those of Remember.
+        Effect: what has not been offered yet becomes one ingestion. WAIT answers with what it brought, ASYNC at once. A
+        second call offers nothing, and answers OK with `already_ended` and the same ingestion_id. A session that never
+        was is OK with no ingestion_id.
+        Atomicity: end and ingestion become durable together. If learning fails in WAIT mode, the call answers that error
+        and the session stays ended; the ingestion stands in ListIngestions and is tried again by the server or
+        RetryIngestion.
+        Idempotency: by nature, with or without `request_id`; concurrent calls offer the session once.
+        Errors: RESOURCE_EXHAUSTED (BACKLOG_FULL, MODEL_THROTTLED), ABORTED (USER_FORGOTTEN), UNAVAILABLE
+        (MODEL_UNAVAILABLE), INTERNAL (MODEL_ANSWER_UNUSABLE).
         """
 
 def add_SessionServiceServicer_to_server(servicer: SessionServiceServicer, server: typing.Union[grpc.Server, grpc.aio.Server]) -> None: ...
