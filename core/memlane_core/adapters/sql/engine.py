@@ -115,6 +115,9 @@ class Database:
         """Driver errors leave as JournalUnavailable: their texts quote statements and values."""
         try:
             yield
+        except UnicodeEncodeError:
+            # The driver's own refusal of a lone surrogate, where a read was asked for one.
+            raise InvalidArgument.of("text", "must be valid Unicode") from None
         except (SQLAlchemyError, OSError) as error:
             cause = type(getattr(error, "orig", None) or error).__name__
             raise JournalUnavailable(

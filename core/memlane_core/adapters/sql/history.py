@@ -53,7 +53,10 @@ class HistoryMixin(SqlBase):
 
 def _page(page: MemoryPage) -> Select[Any]:
     statement = _MEMORIES.where(revisions.c.tenant == page.tenant, revisions.c.user_id == page.user_id)
-    if page.as_of_us is None:
+    if page.as_of_us is None and page.memory_ids:
+        # The same rows as those that are live, said so that the index by memory_id is the one that serves.
+        statement = statement.where(revisions.c.valid_until_us.is_(None), revisions.c.is_deleted.is_(False))
+    elif page.as_of_us is None:
         statement = statement.where(revisions.c.live.is_not(None))
     else:
         statement = statement.where(

@@ -203,18 +203,6 @@ class _Writer:
 
     def _check(self, change: Change, last: _Last | None) -> None:
         memory = change.memory
-        if change.action is Action.NOOP:
-            raise ValueError("NOOP changes nothing: it is no change to append")
-        if memory.user_id != self._commit.user_id:
-            raise ValueError("a commit holds the changes of one user")
-        require_text(
-            memory_id=memory.memory_id,
-            content=memory.content,
-            reason=change.reason,
-            previous_content=change.previous_content or "",
-            session_id=change.session_id,
-            **{f"metadata.{key}": key + value for key, value in memory.metadata.items()},
-        )
         alive = last is not None and last.live
         if change.action is Action.ADD:
             if alive:
@@ -269,9 +257,7 @@ class JournalMixin(SqlBase):
         return self._journal_id
 
     def append(self, commit: Commit) -> Committed:
-        require_text(
-            tenant=commit.tenant, user_id=commit.user_id, actor=commit.actor, operation=commit.operation
-        )
+        _check_commit(commit)
         with self._db.write() as connection:
             state = self._user_state(connection, commit.tenant, commit.user_id)
             replayed = self._replayed(connection, commit, state)
@@ -401,6 +387,26 @@ class JournalMixin(SqlBase):
 
     def close(self) -> None:
         self._db.close()
+
+
+def _check_commit(commit: Commit) -> None:
+    """What can be told without the database. Raises InvalidArgument; ValueError for what no caller may do."""
+    require_text(tenant=commit.tenant, user_id=commit.user_id, actor=commit.actor, operation=commit.operation)
+    for change in commit.changes:
+        memory = change.memory
+        if change.action is Action.NOOP:
+            raise ValueError("NOOP changes nothing: it is no change to append")
+        if memory.user_id != commit.user_id:
+            raise ValueError("a commit holds the changes of one user")
+        require_text(
+            memory_id=memory.memory_id,
+            content=memory.content,
+            reason=change.reason,
+            previous_content=change.previous_content or "",
+            session_id=change.session_id,
+        )
+        for key, value in memory.metadata.items():
+            require_text(metadata=key + value)
 
 
 def _pending_row(row: Any) -> PendingRow:

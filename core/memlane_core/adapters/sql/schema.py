@@ -73,6 +73,7 @@ events = Table(
     _id("prev_hash"),
     _id("hash"),
 )
+Index("ix_events_tenant", events.c.tenant, events.c.seq)
 Index("ix_events_user", events.c.tenant, events.c.user_id, events.c.seq)
 Index("ix_events_action", events.c.tenant, events.c.action, events.c.seq)
 
