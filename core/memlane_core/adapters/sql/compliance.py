@@ -138,7 +138,7 @@ class ComplianceMixin(SqlBase):
             )  # fmt: skip
 
     def due_for_purge(
-        self, tenant: str, *, now_us: int, retention_us: int, limit: int
+        self, tenant: str, *, now_us: int, retention_us: int, limit: int, user_id: str | None = None
     ) -> tuple[list[PurgeItem], int]:
         due = and_(
             tombstones.c.tenant == tenant,
@@ -150,6 +150,8 @@ class ComplianceMixin(SqlBase):
                 ),
             ),
         )
+        if user_id is not None:
+            due = and_(due, tombstones.c.user_id == user_id)
         held = func.coalesce(users.c.legal_hold, False)
         owner = and_(users.c.tenant == tombstones.c.tenant, users.c.user_id == tombstones.c.user_id)
         joined = tombstones.join(users, owner, isouter=True)

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sqlalchemy import Select, or_, select, tuple_
+from sqlalchemy import Select, func, or_, select, tuple_
 
 from ...domain.memory import Action, DeciderKind, Memory, MemoryType, Revision
 from ...ports.journal import MemoryPage, RevisionQuery
@@ -49,6 +49,33 @@ class HistoryMixin(SqlBase):
         statement = _page(page)
         with self._db.read() as connection:
             return [_memory(row) for row in connection.execute(statement)]
+
+    def last_revision(self, tenant: str, user_id: str, memory_id: str) -> int:
+        statement = select(func.max(revisions.c.revision)).where(
+            revisions.c.tenant == tenant,
+            revisions.c.user_id == user_id,
+            revisions.c.memory_id == memory_id,
+        )
+        with self._db.read() as connection:
+            return connection.execute(statement).scalar() or 0
+
+    def expired(self, tenant: str, *, now_seconds: int, limit: int) -> list[tuple[str, tuple[str, ...]]]:
+        statement = (
+            select(revisions.c.user_id, revisions.c.memory_id)
+            .where(
+                revisions.c.tenant == tenant,
+                revisions.c.live.is_not(None),
+                revisions.c.expires_at.is_not(None),
+                revisions.c.expires_at <= now_seconds,
+            )
+            .order_by(revisions.c.expires_at, revisions.c.position)
+            .limit(limit)
+        )
+        found: dict[str, list[str]] = {}
+        with self._db.read() as connection:
+            for row in connection.execute(statement):
+                found.setdefault(row.user_id, []).append(row.memory_id)
+        return [(user_id, tuple(memory_ids)) for user_id, memory_ids in found.items()]
 
 
 def _page(page: MemoryPage) -> Select[Any]:

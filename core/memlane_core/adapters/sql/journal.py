@@ -390,7 +390,8 @@ class JournalMixin(SqlBase):
 
 
 def _check_commit(commit: Commit) -> None:
-    """What can be told without the database. Raises InvalidArgument; ValueError for what no caller may do."""
+    """What can be told without the database. Raises InvalidArgument; ValueError for what no caller may
+    do."""
     require_text(tenant=commit.tenant, user_id=commit.user_id, actor=commit.actor, operation=commit.operation)
     for change in commit.changes:
         memory = change.memory

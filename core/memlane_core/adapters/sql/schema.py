@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    and_,
 )
 
 SCHEMA_VERSION = "1"
@@ -120,6 +121,12 @@ Index(
     "ix_revisions_live",
     revisions.c.tenant, revisions.c.user_id, revisions.c.created_at, revisions.c.position,
     sqlite_where=revisions.c.live.is_not(None), postgresql_where=revisions.c.live.is_not(None),
+)  # fmt: skip
+_EXPIRING = and_(revisions.c.live.is_not(None), revisions.c.expires_at.is_not(None))
+Index(
+    "ix_revisions_expiring",
+    revisions.c.tenant, revisions.c.expires_at,
+    sqlite_where=_EXPIRING, postgresql_where=_EXPIRING,
 )  # fmt: skip
 
 revision_texts = Table(
