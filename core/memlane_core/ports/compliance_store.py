@@ -117,7 +117,7 @@ class ComplianceStore(Protocol):
         ...
 
     def due_for_purge(
-        self, tenant: str, *, now_us: int, retention_us: int, limit: int
+        self, tenant: str, *, now_us: int, retention_us: int, limit: int, user_id: str | None = None
     ) -> tuple[list[PurgeItem], int]:
         """Soft-deleted memories whose retention time is over, and how many more are kept back by a legal hold."""
         ...

@@ -204,3 +204,14 @@ class History(Protocol):
         knowledge.
         """
         ...
+
+    def last_revision(self, tenant: str, user_id: str, memory_id: str) -> int:
+        """Revision number that this id reached, deleted or not; 0 when it never was."""
+        ...
+
+    def expired(
+        self, tenant: str, *, now_seconds: int, limit: int
+    ) -> list[tuple[str, tuple[str, ...]]]:
+        """Memories and knowledge still live in the journal whose expires_at is not after `now_seconds`: pairs of
+        user_id and memory ids, at most `limit` ids in all, longest expired first."""
+        ...

@@ -1,0 +1,151 @@
+"""The read path: query to the user's best memories."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domain.errors import InvalidArgument
+from ..index import Block, Hit, SearchQuery, UserIndex, search_many
+from ..lexical import QueryTokens, query_tokens
+from ..ports.clock import Clock
+from ..ports.vector_store import StoredRow
+from .blocks import UserBlocks
+from .call import Call
+from .consistency import MINIMIZE_LATENCY, Consistency
+from .embedding_cache import CachingEmbedder
+from .memories import MemoryService
+
+_EMBED_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCommand:
+    """Exactly one of `query` and `embedding` is given."""
+
+    user_id: str
+    query: str | None = None
+    embedding: NDArray[np.float32] | None = None
+    """Unit vector, float32, C-contiguous, shape (dimension,)."""
+    top_k: int = 5
+    min_score: float | None = None
+    metadata: Mapping[str, str] | None = None
+    created_after: int | None = None
+    created_before: int | None = None
+    consistency: Consistency = MINIMIZE_LATENCY
+    as_of_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTiming:
+    """Microseconds."""
+
+    embed_us: int
+    search_us: int
+    total_us: int
+    embed_cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    hits: Sequence[Hit]
+    timing: SearchTiming
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A query as the index wants it."""
+
+    embedding: NDArray[np.float32]
+    tokens: QueryTokens | None
+    cached: bool
+
+
+class SearchService:
+    """A warm user's search touches no disk, no network and no lock that a writer holds for long."""
+
+    def __init__(
+        self,
+        *,
+        embedder: CachingEmbedder,
+        blocks: UserBlocks,
+        index: UserIndex,
+        memories: MemoryService,
+        clock: Clock,
+    ) -> None:
+        self._embedder = embedder
+        self._blocks = blocks
+        self._index = index
+        self._memories = memories
+        self._clock = clock
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    async def search(self, call: Call, command: SearchCommand) -> SearchResult:
+        """Raises InvalidArgument (token), NotReady, StoreUnavailable, and what the embedder raises."""
+        started = time.perf_counter_ns()
+        embedded = await self.embed(call, command)
+        embed_done = time.perf_counter_ns()
+        if command.as_of_us is None:
+            block = await self._blocks.get(call, command.user_id, command.consistency)
+        else:
+            block = await self._past_block(call, command.user_id, command.as_of_us)
+        searched_from = time.perf_counter_ns()
+        hits = block.search(self._query(command, embedded))
+        done = time.perf_counter_ns()
+        return SearchResult(
+            hits,
+            SearchTiming(
+                embed_us=(embed_done - started) // 1000,
+                search_us=(done - searched_from) // 1000,
+                total_us=(done - started) // 1000,
+                embed_cached=embedded.cached,
+            ),
+        )
+
+    async def embed(self, call: Call, command: SearchCommand) -> Embedded:
+        if command.embedding is not None:
+            return Embedded(command.embedding, None, False)
+        assert command.query is not None
+        tokens = query_tokens(command.query)
+        vector, cached = await self._embedder.embed_query(
+            command.query, timeout_seconds=call.deadline.timeout_seconds(_EMBED_SECONDS)
+        )
+        return Embedded(vector, tokens, cached)
+
+    async def resolve(self, call: Call, command: SearchCommand) -> tuple[Block, SearchQuery]:
+        """Block and query of one search of a batch. Raises as `search` does."""
+        if command.as_of_us is not None:
+            raise InvalidArgument.of("as_of", "is not offered in a batch: search one by one")
+        embedded = await self.embed(call, command)
+        block = await self._blocks.get(call, command.user_id, command.consistency)
+        return block, self._query(command, embedded)
+
+    def search_resolved(self, pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:
+        """Hits of many searches, in order, in one kernel call."""
+        return search_many(pairs)
+
+    def _query(self, command: SearchCommand, embedded: Embedded) -> SearchQuery:
+        return SearchQuery(
+            embedding=embedded.embedding,
+            tokens=embedded.tokens,
+            top_k=command.top_k,
+            now=self._clock.now() if command.as_of_us is None else command.as_of_us / 1_000_000,
+            min_score=command.min_score,
+            metadata=command.metadata,
+            created_after=command.created_after,
+            created_before=command.created_before,
+        )
+
+    async def _past_block(self, call: Call, user_id: str, as_of_us: int) -> Block:
+        """A block of what was known at a past moment; built for this one call, its texts embedded anew."""
+        memories = await self._memories.as_of(call, user_id, as_of_us)
+        vectors = await self._embedder.embed(
+            [m.content for m in memories], timeout_seconds=call.deadline.timeout_seconds(60.0)
+        )
+        rows = [StoredRow(m, vectors[i]) for i, m in enumerate(memories)]
+        return self._index.transient_block(rows)
