@@ -1,5 +1,7 @@
-"""What every adapter of the Journal and History ports must do. The adapter's test gives the fixtures `journal` and
-`open_journal`."""
+"""What every adapter of the Journal and History ports must do.
+
+The adapter's own test gives the fixtures `journal` and `open_journal`.
+"""
 
 import threading
 from collections.abc import Callable
@@ -25,7 +27,6 @@ from memlane_core.ports.journal import (
 from .journal_builders import (
     ALICE,
     AWKWARD_IDS,
-    CHINESE,
     ENGLISH,
     NOON_US,
     SECOND_US,

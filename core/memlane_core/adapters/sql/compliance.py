@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from itertools import groupby
 from typing import Any
 
@@ -241,14 +241,14 @@ class ComplianceMixin(SqlBase):
     def verify_chain(self, *, from_seq: int = 1) -> ChainCheck:
         return chain.verify(self._db, self._journal_id, from_seq)
 
-    def export(self, tenant: str, user_id: str) -> Iterator[tuple[str, str]]:
-        """One read transaction as long as the iterator lives: all records are of the same moment. What is
+    def export(self, tenant: str, user_id: str) -> Generator[tuple[str, str], None, None]:
+        """One read transaction until the generator ends or is closed: all records are of the same moment. What is
         kept under a legal hold of a forgotten user is left out, as from every read; see `export_held`."""
         with self._db.read() as connection:
             yield from erasure.kept_texts(connection, tenant, user_id)
             yield from erasure.kept_events(connection, tenant, user_id)
 
-    def export_held(self, tenant: str, user_id: str) -> Iterator[tuple[str, str]]:
+    def export_held(self, tenant: str, user_id: str) -> Generator[tuple[str, str], None, None]:
         """What a legal hold keeps back of a forgotten user, as `export` would have given it before: for
         those who imposed the hold. Outside of the port, so that no RPC reaches it."""
         statement = (
