@@ -242,8 +242,9 @@ class ComplianceMixin(SqlBase):
         return chain.verify(self._db, self._journal_id, from_seq)
 
     def export(self, tenant: str, user_id: str) -> Generator[tuple[str, str], None, None]:
-        """One read transaction until the generator ends or is closed: all records are of the same moment. What is
-        kept under a legal hold of a forgotten user is left out, as from every read; see `export_held`."""
+        """One read transaction until the generator ends or is closed: all records are of the same moment.
+        What is kept under a legal hold of a forgotten user is left out, as from every read; see
+        `export_held`."""
         with self._db.read() as connection:
             yield from erasure.kept_texts(connection, tenant, user_id)
             yield from erasure.kept_events(connection, tenant, user_id)
