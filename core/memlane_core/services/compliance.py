@@ -153,7 +153,9 @@ class ComplianceService:
     async def verify(self) -> ChainCheck:
         return await self._offload(self._store.verify_chain)
 
-    async def export(self, call: Call, user_id: str, *, detail: str) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+    async def export(
+        self, call: Call, user_id: str, *, detail: str
+    ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Everything kept about a user, as (kind, JSON object); the export itself is audited first."""
         await self._offload(
             self._store.record_event,

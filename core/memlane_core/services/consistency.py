@@ -72,11 +72,15 @@ class Positions:
     def decode(self, tenant: str, token: str) -> int:
         """Position in a token. Raises InvalidArgument for a malformed one, another tenant's or another journal's."""
         try:
-            raw = base64.b64decode(token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True)
+            raw = base64.b64decode(
+                token.encode("ascii") + b"=" * (-len(token) % 4), altchars=b"-_", validate=True
+            )
         except (binascii.Error, UnicodeError):
             raw = b""
         position = int.from_bytes(raw[:8], "big")
-        if len(raw) != 8 + _SEAL_BYTES or not hmac.compare_digest(self.token(tenant, position), token.rstrip("=")):
+        if len(raw) != 8 + _SEAL_BYTES or not hmac.compare_digest(
+            self.token(tenant, position), token.rstrip("=")
+        ):
             raise InvalidArgument.of("consistency.at_least_as_fresh.token", "is not a token of this service")
         return position
 

@@ -199,6 +199,10 @@ class KnowledgeService:
             ),
         )
 
+    def known_empty(self, tenant: str) -> bool:
+        """Whether this process knows that the tenant has no knowledge; False when it does not know."""
+        return self._empty.get(tenant, False)
+
     async def is_empty(self, call: Call) -> bool:
         known = self._empty.get(call.tenant)
         if known is None:

@@ -12,7 +12,16 @@ from ..domain.ids import new_memory_id
 from ..domain.memory import Action, DeciderKind, Memory, Revision
 from ..ports.clock import Clock
 from ..ports.embedder import Embedder
-from ..ports.journal import Change, Commit, History, Journal, LostRace, MemoryPage, RequestStamp, RevisionQuery
+from ..ports.journal import (
+    Change,
+    Commit,
+    History,
+    Journal,
+    LostRace,
+    MemoryPage,
+    RequestStamp,
+    RevisionQuery,
+)
 from .blocks import UserBlocks
 from .call import Call
 from .codec import dumps, memory_from_json, memory_to_json
@@ -125,7 +134,9 @@ class MemoryService:
         vector = None if command.content is None else await self._embed(call, command.content)
         async with self._writer.hold(call.tenant, command.user_id):
             block = await self._blocks.get_locked(call, command.user_id)
-            old = self._live(block.find(command.memory_id, self._clock.now()), command.memory_id, command.revision)
+            old = self._live(
+                block.find(command.memory_id, self._clock.now()), command.memory_id, command.revision
+            )
             now = int(self._clock.now())
             expires_at = old.expires_at
             if command.clear_ttl:
@@ -155,7 +166,9 @@ class MemoryService:
             return stored
         async with self._writer.hold(call.tenant, command.user_id):
             block = await self._blocks.get_locked(call, command.user_id)
-            old = self._live(block.find(command.memory_id, self._clock.now()), command.memory_id, command.revision)
+            old = self._live(
+                block.find(command.memory_id, self._clock.now()), command.memory_id, command.revision
+            )
             memory = replace(old, updated_at=int(self._clock.now()), revision=old.revision + 1)
             change = Change(
                 Action.DELETE,
@@ -285,5 +298,3 @@ def _matches(memory: Memory, query: MemoryList) -> bool:
     if query.created_before is not None and memory.created_at >= query.created_before:
         return False
     return not query.metadata or all(memory.metadata.get(k) == v for k, v in query.metadata.items())
-
-

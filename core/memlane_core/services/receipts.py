@@ -35,7 +35,9 @@ class Receipt:
 
     def canonical(self) -> bytes:
         """Bytes that the digest covers: JSON, keys sorted, no spaces, UTF-8."""
-        body = {k: v for k, v in asdict(self).items() if k not in ("digest", "signature", "key_id", "algorithm")}
+        body = {
+            k: v for k, v in asdict(self).items() if k not in ("digest", "signature", "key_id", "algorithm")
+        }
         return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
 
 

@@ -88,8 +88,14 @@ class SearchService:
     async def search(self, call: Call, command: SearchCommand) -> SearchResult:
         """Raises InvalidArgument (token), NotReady, StoreUnavailable, and what the embedder raises."""
         started = time.perf_counter_ns()
-        embedded = await self.embed(call, command)
+        return await self.search_embedded(call, command, await self.embed(call, command), started)
+
+    async def search_embedded(
+        self, call: Call, command: SearchCommand, embedded: Embedded, started: int | None = None
+    ) -> SearchResult:
+        """The same with the query embedded already; `started` (perf_counter_ns) is where the call began."""
         embed_done = time.perf_counter_ns()
+        started = embed_done if started is None else started
         if command.as_of_us is None:
             block = await self._blocks.get(call, command.user_id, command.consistency)
         else:

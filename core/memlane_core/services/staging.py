@@ -48,9 +48,7 @@ class Staging:
         """Whether an earlier fact of this call made or changed any of these memories."""
         return any(c.memory.memory_id in self._staged for c in candidates)
 
-    def add(
-        self, fact: Fact, content: str, vector: NDArray[np.float32], memory_id: str, why: Why
-    ) -> Memory:
+    def add(self, fact: Fact, content: str, vector: NDArray[np.float32], memory_id: str, why: Why) -> Memory:
         memory = Memory(
             memory_id=memory_id,
             user_id=self._user_id,
@@ -64,9 +62,7 @@ class Staging:
         self._stage(Action.ADD, memory, None, vector, why)
         return memory
 
-    def update(
-        self, old: Memory, fact: Fact, content: str, vector: NDArray[np.float32], why: Why
-    ) -> Memory:
+    def update(self, old: Memory, fact: Fact, content: str, vector: NDArray[np.float32], why: Why) -> Memory:
         memory = replace(
             old,
             content=content,

@@ -84,9 +84,7 @@ class Sweeper:
         total = 0
         while True:
             now = self._clock.now()
-            due = await self._offload(
-                self._history.expired, call.tenant, now_seconds=int(now), limit=_BATCH
-            )
+            due = await self._offload(self._history.expired, call.tenant, now_seconds=int(now), limit=_BATCH)
             if not due:
                 return total
             for user_id, memory_ids in due:

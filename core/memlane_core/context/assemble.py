@@ -1,0 +1,156 @@
+"""Rules, memories, knowledge and window to one prompt that fits the budget."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from enum import StrEnum
+
+from ..domain.conversation import Message, Role, StoredMessage
+from ..domain.memory import Memory
+from .templates import ContextTemplates
+from .tokens import TOKENS_PER_MESSAGE, estimate_tokens
+
+
+class SectionKind(StrEnum):
+    RULES = "rules"
+    MEMORIES = "memories"
+    KNOWLEDGE = "knowledge"
+    WINDOW = "window"
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    kind: SectionKind
+    text: str
+    """As it stands in the system prompt; "" for the window, which goes as messages."""
+    tokens: int
+    items: int
+    dropped: int
+    """Items that there was no room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredients:
+    """What may go into a context, each best or newest first where order matters."""
+
+    rules: Sequence[str] = ()
+    memories: Sequence[Memory] = ()
+    """Best first."""
+    knowledge: Sequence[Memory] = ()
+    """Best first."""
+    window: Sequence[StoredMessage] = ()
+    """Oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    system_prompt: str
+    messages: tuple[Message, ...]
+    sections: tuple[Section, ...]
+    total_tokens: int
+    memories: int
+    """How many of the offered memories were used (the first ones)."""
+    knowledge: int
+
+
+# Share of what rules leave over that memories and knowledge may take; the window gets the rest and what they leave.
+_MEMORY_SHARE = 0.4
+_KNOWLEDGE_SHARE = 0.25
+
+
+def top_k_for_budget(budget_tokens: int) -> int:
+    """How many memories a budget carries by default: 3 to 8, 5 in the middle; 0 tokens = no budget = 5."""
+    if budget_tokens == 0:
+        return 5
+    if budget_tokens < 1000:
+        return 3
+    if budget_tokens < 4000:
+        return 5
+    return 8
+
+
+def assemble(
+    ingredients: Ingredients, templates: ContextTemplates, *, budget_tokens: int, zone: tzinfo
+) -> Assembled:
+    """Rules always go in whole; memories, knowledge and the newest rounds as far as `budget_tokens` reaches (0 = no
+    bound). A memory's line breaks are folded, so that no memory can look like a section of its own."""
+    rules = _section(
+        SectionKind.RULES,
+        templates.rules_header,
+        [templates.rule_line.format(content=r, date="") for r in ingredients.rules],
+        None,
+    )
+    left = max(budget_tokens - rules.tokens, 0) if budget_tokens else None
+    memories = _section(
+        SectionKind.MEMORIES,
+        templates.memories_header,
+        [
+            templates.memory_line.format(content=_one_line(m.content), date=_day(m.updated_at, zone))
+            for m in ingredients.memories
+        ],
+        None if left is None else int(left * _MEMORY_SHARE),
+    )
+    knowledge = _section(
+        SectionKind.KNOWLEDGE,
+        templates.knowledge_header,
+        [
+            templates.knowledge_line.format(content=_one_line(k.content), date="")
+            for k in ingredients.knowledge
+        ],
+        None if left is None else int(left * _KNOWLEDGE_SHARE),
+    )
+    window, messages = _window(
+        ingredients.window, None if left is None else left - memories.tokens - knowledge.tokens
+    )
+    sections = tuple(s for s in (rules, memories, knowledge, window) if s.items or s.dropped)
+    return Assembled(
+        system_prompt="\n\n".join(s.text for s in sections if s.text),
+        messages=messages,
+        sections=sections,
+        total_tokens=sum(s.tokens for s in sections),
+        memories=memories.items,
+        knowledge=knowledge.items,
+    )
+
+
+def _section(kind: SectionKind, header: str, lines: Sequence[str], room: int | None) -> Section:
+    if not lines:
+        return Section(kind, "", 0, 0, 0)
+    tokens = estimate_tokens(header) + 1
+    used = 0
+    for line in lines:
+        cost = estimate_tokens(line) + 1
+        if room is not None and tokens + cost > room:
+            break
+        tokens += cost
+        used += 1
+    if not used:
+        return Section(kind, "", 0, 0, len(lines))
+    return Section(kind, "\n".join([header, *lines[:used]]), tokens, used, len(lines) - used)
+
+
+def _window(window: Sequence[StoredMessage], room: int | None) -> tuple[Section, tuple[Message, ...]]:
+    """The newest whole rounds that fit, oldest first."""
+    rounds: list[list[Message]] = []
+    for stored in window:
+        if stored.message.role is Role.USER or not rounds:
+            rounds.append([])
+        rounds[-1].append(stored.message)
+    kept: list[list[Message]] = []
+    tokens = 0
+    for turn in reversed(rounds):
+        cost = sum(estimate_tokens(m.content) + TOKENS_PER_MESSAGE for m in turn)
+        if room is not None and tokens + cost > room:
+            break
+        tokens += cost
+        kept.append(turn)
+    messages = tuple(m for turn in reversed(kept) for m in turn)
+    return Section(SectionKind.WINDOW, "", tokens, len(kept), len(rounds) - len(kept)), messages
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines()) if "\n" in text or "\r" in text else text
+
+
+def _day(seconds: int, zone: tzinfo) -> str:
+    return datetime.fromtimestamp(seconds, zone).date().isoformat()
