@@ -4,7 +4,6 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -198,15 +197,6 @@ class TestSqlite:
         add(journal, memory(content=CHINESE))
         assert reader.journal_id == journal.journal_id
         assert [m.content for m in reader.memories(MemoryPage(TENANT, ALICE))] == [CHINESE]
-
-    def test_two_journals_on_one_file_keep_one_chain(
-        self, journal: SqlJournal, open_journal: OpenJournal
-    ) -> None:
-        with ThreadPoolExecutor(8) as pool:
-            both = [journal, open_journal()]
-            positions = list(pool.map(lambda i: add(both[i % 2], memory(user_id=f"u{i}")), range(40)))
-        assert sorted(positions) == list(range(1, 41))
-        assert journal.verify_chain().valid
 
 
 def _content(path: Path) -> str:

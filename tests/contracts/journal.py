@@ -319,6 +319,15 @@ class JournalConcurrencyContract:
         assert torn == []
         assert len(journal.memories(MemoryPage(TENANT, ALICE, limit=1000))) == 200
 
+    def test_two_journals_on_one_database_keep_one_chain(
+        self, journal: AllPorts, open_journal: OpenJournal
+    ) -> None:
+        both = [journal, open_journal()]
+        with ThreadPoolExecutor(8) as pool:
+            positions = list(pool.map(lambda i: add(both[i % 2], memory(user_id=f"u{i}")), range(40)))
+        assert sorted(positions) == list(range(1, 41))
+        assert both[1].verify_chain().valid
+
 
 class HistoryContract:
     """Revisions, and memories now and then."""

@@ -43,6 +43,7 @@ class SqlBase:
     def _find_replay(
         self, connection: Connection, tenant: str, user_id: str, request: RequestStamp
     ) -> Replay | None:
+        require_text(tenant=tenant, user_id=user_id, method=request.method, request_id=request.request_id)
         row = connection.execute(
             _REQUEST,
             {
@@ -74,7 +75,7 @@ class SqlBase:
         position: int,
         time_us: int,
     ) -> None:
-        require_text(method=request.method, request_id=request.request_id, response=response)
+        require_text(response=response)
         if not request.fingerprint:
             raise ValueError("a request without a fingerprint cannot be told from an erased one")
         row: dict[str, Any] = {
