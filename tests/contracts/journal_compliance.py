@@ -190,7 +190,7 @@ class AuditContract:
                 " revision, count, reason_code, detail, commitment, hash, hash FROM events WHERE seq = 6",
                 7,
             ),
-            ("UPDATE chain_head SET hash = 'f' || substr(hash, 2)", 6),
+            ("UPDATE chain_head SET hash = (SELECT prev_hash FROM events WHERE seq = 6)", 6),
             ("UPDATE chain_head SET seq = 5", 5),
             ("DELETE FROM chain_head", 1),
             ("UPDATE revision_texts SET content = content || '!' WHERE position = 4", 4),
