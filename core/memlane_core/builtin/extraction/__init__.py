@@ -1,0 +1,5 @@
+"""A conversation to facts by rules, in Chinese and English."""
+
+from .extractor import RulesExtractor
+
+__all__ = ["RulesExtractor"]

@@ -1,0 +1,304 @@
+# ruff: noqa: E501
+"""Chinese messages to drafts of facts."""
+
+import re
+
+import rjieba
+
+from ...guards.secrets import MASK, redact, scrub_fact
+from ..text.numerals import QuantityKind, find_quantities
+from . import lexicon_zh as words
+from . import when_zh
+from .answers_zh import complete, is_nominal
+from .corrections import apply_correction
+from .memo import Draft, Memo, Person, Turn
+from .persons_zh import company_name, pronouns, rewrite
+from .segments import Sentence, clauses_zh, sentences
+from .validity import expiry
+
+_OWN_START = re.compile(r"^(?:用户|本行|该|这|那|[\w·&]{2,20}(?:公司|厂))")
+_SELF_NOUN = re.compile(
+    r"^(?:公司|厂里|厂房|家里|家裡|名下|手头|手里|手上|账上|帳上|店里|单位|车间|仓库|我司|诊所|工厂|门店)"
+)
+_OWNER_STARTS = re.compile(r"^(?:我|俺|咱|本人|公司|他|她|它|我司|家里|自己)")
+_SPLIT_VERB = re.compile(
+    r"^(?:目前|现在|平时|一般|今年|去年|最近|每月|每年|还|也|又|另外)?(?:有(?!点)|没有|没|想|打算|计划|准备|需要|喜欢|不喜欢|希望|偏好|住|做|在(?!于)|开了|买了|欠|已婚|离异|带着?|担心|怕|不想|不接受|能接受|愿意|决定|管|要)[^，]{3,}"
+)
+_CONNECTED = re.compile(
+    r"^(?:所以|因为|因为|因此|就|才|只是|但|但是|不过|而且|以免|免得|否则|不然|主要|比如|包括|其中|结果|毕竟|反正|一共|总共|大概|大约|差不多|每|一年|一天|一个月|以后|之后|之前|那边|这边|那里|这样|剩下|其余|其他|另一|另|一个|分别|平均|再|然后|都|也|还)"
+)
+_TIME_LEAD = re.compile(
+    r"^(?:目前|现在|今年|明年|去年|下个?月|上个?月|本月|这个月|每[年月周天季]|每个月|平时|以后|之前|以前|最近|刚刚?|今天|明天|昨天|这周|下周|上周|大概|大约|一般|通常|初期|\d{4}年(?:\d{1,2}月)?(?:[底初中末])?|20\d\d-\d\d-\d\d(?:至20\d\d-\d\d-\d\d)?(?: \d\d:\d\d)?)"
+)
+
+
+def read(turn: Turn, memo: Memo) -> None:
+    """Adds the facts of one message to the memo, completes and corrects earlier ones."""
+    text = redact(turn.text, memo.policy).text
+    pending = turn.question
+    carried = ""
+    for sentence in sentences(text):
+        if sentence.pasted or words.INJECTION.search(sentence.text):
+            memo.reject("", "它出自转贴的文字，不是客户自己的话")
+            continue
+        cleaned = _scrub(sentence, memo)
+        if cleaned is None:
+            continue
+        pending, carried = _sentence(cleaned, turn, memo, pending, carried)
+
+
+def _scrub(sentence: Sentence, memo: Memo) -> Sentence | None:
+    if MASK not in sentence.text:
+        return sentence
+    rest = scrub_fact(sentence.text, memo.policy).text
+    memo.reject(sentence.text, "含有密码、证件号等机密，已去除")
+    return Sentence(rest, sentence.asks and sentence.text.endswith(rest)) if rest else None
+
+
+def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried: str) -> tuple[str, str]:
+    """Reads one sentence. Returns the question that is still open and the subject that a next clause may carry on."""
+    name = company_name(sentence.text)
+    clauses = clauses_zh(sentence.text)
+    corrected = apply_correction(sentence.text, memo, turn.index, chinese=True)
+    if corrected is not None:
+        clauses = clauses_zh(corrected)
+    units: list[str] = []
+    open_unit = False
+    hypothetical = False
+    for position, raw in enumerate(clauses):
+        clause = words.LEAD.sub("", raw).strip(" ，,～~")
+        if position == 0 and question:
+            answered = complete(
+                question,
+                raw.strip() if words.NO_LEAD.match(raw) or words.YES_LEAD.match(raw) else clause,
+                memo,
+            )
+            if answered is not None:
+                question = ""
+                if answered:
+                    units.append(answered)
+                    open_unit = True
+                continue
+        accepted = _acceptance(clause, clauses[position + 1 :], turn, memo)
+        if accepted is not None:
+            if accepted:
+                units.append(accepted)
+                open_unit = not accepted.startswith("用户同意：")
+            else:
+                open_unit = False
+                clauses[position + 1 :] = [
+                    f"用户决定{c}" if i == 0 and not c.startswith("用户") else c
+                    for i, c in enumerate(clauses[position + 1 :])
+                ]
+            question = ""
+            continue
+        if not clause or words.FILLER.match(clause):
+            continue
+        if words.HYPOTHETICAL.search(clause):
+            hypothetical = True
+            continue
+        last = position == len(clauses) - 1
+        if hypothetical or _asks(clause, sentence.asks and last):
+            open_unit = False
+            continue
+        decided = words.DECIDE.sub("", clause)
+        if decided != clause:
+            clause = f"用户决定{decided}"
+        if _request(clause) or _chatter(clause, bool(units)):
+            _note_people(clause, memo)
+            open_unit = False
+            continue
+        if open_unit and units and not _starts_new(clause, units[-1]):
+            units[-1] += "，" + clause
+        else:
+            if not _worth(clause, units, carried):
+                open_unit = False
+                continue
+            units.append(clause)
+            open_unit = True
+        question = "" if _content(clause) else question
+    for unit in units:
+        carried = _store(unit, turn, memo, carried)
+    if name:
+        memo.company = name
+        memo.business = True
+    return question, carried
+
+
+def _acceptance(clause: str, following: list[str], turn: Turn, memo: Memo) -> str | None:
+    """None = no acceptance here; "" = accepted and the next clauses say what; otherwise the fact itself."""
+    if not turn.answer_to:
+        return None
+    match = words.ACCEPT.search(clause)
+    if not match or _asks(clause, False):
+        return None
+    rest = (clause[: match.start()] + clause[match.end() :]).strip(" ，。吧了的")
+    if _content(rest):
+        return f"用户同意{rest}" if len(rest) > 3 else None
+    if any(_content(words.LEAD.sub("", c)) and not _asks(c, False) and not _request(c) for c in following):
+        return ""
+    proposal = _proposal(turn)
+    return f"用户同意：{proposal}" if proposal else None
+
+
+def _proposal(turn: Turn) -> str:
+    """The assistant's newest advice, as a statement."""
+    for message in turn.proposals[:4]:
+        for sentence in sentences(message):
+            if not words.PROPOSAL.search(sentence.text) or (
+                sentence.asks and "建议" not in sentence.text and "要不要" not in sentence.text
+            ):
+                continue
+            text = sentence.text
+            text = re.sub(r"^(?:好的|明白|了解|收到|嗯|那么?|这样的话|根据您?的情况)[，,]?", "", text)
+            text = (
+                re.sub(
+                    r"^.{0,12}?(?:我|我们)?(?:建议|建議|推荐|推薦)(?:您|你|贵司|贵公司)?(?:可以|考虑|先)?",
+                    "",
+                    text,
+                )
+                if re.match(r"^.{0,12}?(?:建议|建議|推荐|推薦)", text)
+                else text
+            )
+            text = re.sub(r"^(?:您|你|贵司|贵公司)?(?:可以|不妨|不如|要不要)(?:考虑)?", "", text)
+            text = re.sub(r"(?:，?您?(?:看|觉得)(?:可以|怎么样|行|如何|呢).*|[吗呢])$", "", text)
+            return text.replace("您", "用户").strip("，,：")
+    return ""
+
+
+def _asks(clause: str, marked: bool) -> bool:
+    """A question, whether or not it carries the mark."""
+    if marked:
+        return True
+    return words.QUESTION_WORDS.search(clause) is not None and not words.NOT_QUESTION.search(clause)
+
+
+def _request(clause: str) -> bool:
+    """Asks the assistant for something now. Standing instructions ("以后发短信") are preferences, not requests."""
+    if not words.REQUEST.match(clause):
+        return False
+    return not words.STANDING.search(clause) or words.QUESTION_WORDS.search(clause) is not None
+
+
+def _chatter(clause: str, continuing: bool) -> bool:
+    """Talk about the market, the weather, the world: nothing about this customer."""
+    if continuing or words.SELF.search(clause) or words.MENTAL.search(clause):
+        return False
+    return words.MARKET.search(clause) is not None
+
+
+def _content(clause: str) -> bool:
+    return bool(clause) and not words.FILLER.match(clause)
+
+
+def _worth(clause: str, units: list[str], carried: str) -> bool:
+    """Whether a clause that opens a unit says something about the customer's world."""
+    if len(clause) < 2:
+        return False
+    if (
+        words.SELF.search(clause)
+        or words.PRONOUN.search(clause)
+        or words.PERSON.search(clause)
+        or words.BUSINESS.search(clause)
+    ):
+        return len(clause) > 3 or bool(re.search(r"\d", clause))
+    if words.MENTAL.search(clause) or words.STANDING.search(clause):
+        return len(clause) > 3
+    if any(q.kind is not QuantityKind.CODE and not q.weak for q in find_quantities(clause)):
+        return True
+    return bool(units or carried) and words.STATE.search(clause) is not None and len(clause) > 3
+
+
+def _starts_new(clause: str, unit: str) -> bool:
+    """The clause stands by itself rather than continuing the unit."""
+    if _CONNECTED.match(clause) or len(clause) <= 4:
+        return False
+    if len(unit) > 60:
+        return True
+    if _OWNER_STARTS.match(clause):
+        return not clause.startswith("自己")
+    person = words.PERSON.match(clause)
+    if person and (person["owner"] or person.end("noun") < len(clause)):
+        return True
+    return _SPLIT_VERB.match(clause) is not None and words.STATE.search(unit) is not None
+
+
+def _note_people(clause: str, memo: Memo) -> None:
+    """A request names people too ("帮我妈看看…"): who "她" is afterwards."""
+    rewrite(re.sub(r"^.{0,4}?(?:帮|替|给)(?=我)", "", clause), memo)
+
+
+def _store(unit: str, turn: Turn, memo: Memo, carried: str) -> str:
+    """Makes a draft of a unit; returns the subject that a next clause without one continues."""
+    subject, content = _with_subject(unit, memo, carried)
+    dated = when_zh.resolve(content, turn.said.date())
+    if is_nominal(dated.text) and _join(dated.text, turn, memo):
+        return subject
+    memo.drafts.append(
+        Draft(
+            dated.text.strip("，, "), turn.index, True, expiry(dated.text, dated.spans, turn.said),
+            retraction=words.RETRACTION.search(unit) is not None,
+        )
+    )  # fmt: skip
+    return subject
+
+
+def _join(text: str, turn: Turn, memo: Memo) -> bool:
+    """A phrase without a verb goes on with what was said just before."""
+    last = memo.last()
+    if (
+        last is None
+        or not last.chinese
+        or last.source < turn.index - 2
+        or len(last.content) + len(text) > 120
+        or ATTRIBUTE_OF_SELF.match(text)
+    ):
+        return False
+    last.content += "，" + text
+    return True
+
+
+ATTRIBUTE_OF_SELF = words.ATTRIBUTE
+
+
+def _with_subject(unit: str, memo: Memo, carried: str) -> tuple[str, str]:
+    """The unit with its subject spelt out, and that subject."""
+    had_pronoun = re.match(r"(?:他们|她们|它们|他|她|它|对方)", unit)
+    text = pronouns(rewrite(unit, memo), memo)
+    for person in reversed(memo.people):
+        if text.startswith(person.label):
+            called = re.match(
+                r"叫(?:做)?([\u4e00-\u9fff]{2,4}|[A-Z][\w .&'’-]+?)(?=[，。；、]|$|今年|在|是|也)",
+                text[len(person.label) :],
+            )
+            if called and not person.name:
+                memo.rename(person, Person(person.label + called[1], person.gender, person.plural, called[1]))
+                return person.label + called[1], text
+            return person.label, text
+    if text.startswith("用户") or (memo.company and text.startswith(memo.company)):
+        return "用户", text
+    if had_pronoun:
+        return "", text
+    if words.ATTRIBUTE.match(text) or _SELF_NOUN.match(text):
+        return "用户", f"用户的{text}" if not re.match(
+            r"(?:家里|名下|手头|手里|手上|账上|帳上)", text
+        ) else f"用户{text}"
+    lead = _TIME_LEAD.match(text)
+    rest = text[lead.end() :] if lead else text
+    if _own_subject(rest):
+        return "", text
+    subject = carried or "用户"
+    return subject, subject + text
+
+
+def _own_subject(text: str) -> bool:
+    """The clause opens with a noun that can be its subject."""
+    for _, (word, tag) in zip(range(4), rjieba.tag(text), strict=False):
+        if tag in ("d", "t", "c", "zg", "u", "ad") and word not in ("客户",):
+            continue
+        if tag[0] in ("n", "s", "f", "l", "i", "j") or tag in ("eng", "r", "vn", "b", "an"):
+            return word not in ("自己", "有点", "离异", "单身", "已婚", "未婚", "丧偶", "腿脚")
+        if tag == "m" or tag == "mq" or tag == "q":
+            return False
+        return False
+    return False
