@@ -1,0 +1,16 @@
+"""The user index: each resident user's memories as one block, ready to be scored."""
+
+from .block import Block, search_many
+from .loader import SingleFlightLoader
+from .query import Hit, SearchQuery
+from .user_index import IndexStats, UserIndex
+
+__all__ = [
+    "Block",
+    "Hit",
+    "IndexStats",
+    "SearchQuery",
+    "SingleFlightLoader",
+    "UserIndex",
+    "search_many",
+]

@@ -111,7 +111,7 @@ class IngestionService:
         """Raises NotFound."""
         return _status(await self._offload(self._queue.get_ingestion, call.tenant, user_id, ingestion_id))
 
-    async def list(
+    async def list_ingestions(
         self, call: Call, user_id: str, *, state: IngestionState | None, before_us: int | None, limit: int
     ) -> list[IngestionStatus]:
         """Newest first."""
@@ -232,7 +232,7 @@ class IngestionService:
         backoff = min(
             self._policy.first_backoff_seconds * 2 ** max(job.attempts - 1, 0),
             self._policy.longest_backoff_seconds,
-        ) * random.uniform(0.8, 1.2)  # noqa: S311 - jitter
+        ) * random.uniform(0.8, 1.2)
         _log.warning("ingestion %s: attempt %d: %s", job.ingestion_id, job.attempts, error.reason)
         await self._offload(
             self._queue.fail,

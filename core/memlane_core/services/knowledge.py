@@ -138,7 +138,7 @@ class KnowledgeService:
             raise NotFound("knowledge", knowledge_id)
         return memory
 
-    async def list(
+    async def list_knowledge(
         self, call: Call, *, after_key: tuple[int, int] | None, limit: int, consistency: Consistency
     ) -> list[Memory]:
         """Newest first; at most `limit`."""
@@ -184,7 +184,7 @@ class KnowledgeService:
             (embed_done - started) // 1000, (done - embed_done) // 1000, (done - started) // 1000, cached
         )
 
-    async def nearest(self, call: Call, embedding: NDArray[np.float32], top_k: int) -> "list[KnowledgeHit]":
+    async def nearest(self, call: Call, embedding: NDArray[np.float32], top_k: int) -> list[KnowledgeHit]:
         """The store is not asked for a tenant that has no knowledge."""
         if await self.is_empty(call):
             return []

@@ -25,7 +25,7 @@ from ..ports.journal import (
 from .blocks import UserBlocks
 from .call import Call
 from .codec import dumps, memory_from_json, memory_to_json
-from .consistency import MINIMIZE_LATENCY, Consistency
+from .consistency import Consistency
 from .offload import Offload
 from .writer import MemoryWriter
 
@@ -190,7 +190,7 @@ class MemoryService:
             raise NotFound("memory", memory_id)
         return memory
 
-    async def list(self, call: Call, query: MemoryList, consistency: Consistency) -> list[Memory]:
+    async def list_memories(self, call: Call, query: MemoryList, consistency: Consistency) -> list[Memory]:
         """At most `limit` memories visible now (or then), in the asked order."""
         if query.as_of_us is not None:
             memories = await self.as_of(call, query.user_id, query.as_of_us)
@@ -205,7 +205,7 @@ class MemoryService:
             chosen = [m for m in chosen if (key(m) < after if query.descending else key(m) > after)]
         return chosen[: query.limit]
 
-    async def as_of(self, call: Call, user_id: str, as_of_us: int) -> "list[Memory]":
+    async def as_of(self, call: Call, user_id: str, as_of_us: int) -> list[Memory]:
         """What was known and visible at a past moment, newest first."""
         memories: list[Memory] = []
         after_key: tuple[int, int] | None = None
@@ -221,7 +221,7 @@ class MemoryService:
 
     async def revisions(
         self, call: Call, user_id: str, memory_id: str, *, after_position: int, limit: int
-    ) -> "list[Revision]":
+    ) -> list[Revision]:
         """Oldest first. Raises NotFound for a memory that this user never had."""
         found = await self._offload(
             self._history.revisions,

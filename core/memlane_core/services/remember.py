@@ -1,7 +1,7 @@
 """Conversation or facts to memories: extract, decide, guard, apply."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -57,8 +57,8 @@ class RememberPolicy:
     extraction_seconds: float = 60.0
     decision_seconds: float = 60.0
     embedding_seconds: float = 30.0
-    secrets: SecretPolicy = SecretPolicy()
-    guards: GuardPolicy = GuardPolicy()
+    secrets: SecretPolicy = field(default_factory=SecretPolicy)
+    guards: GuardPolicy = field(default_factory=GuardPolicy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class RulesService:
                 self._current[call.tenant] = rule_set
         return rule_set
 
-    async def list(self, call: Call, *, before_version: int | None, limit: int) -> list[RuleSet]:
+    async def list_rules(self, call: Call, *, before_version: int | None, limit: int) -> list[RuleSet]:
         return await self._offload(
             self._store.list_rules, call.tenant, before_version=before_version, limit=limit
         )
