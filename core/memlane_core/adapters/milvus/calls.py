@@ -1,0 +1,92 @@
+"""Calls of a Milvus engine: every one within a deadline, every failure as ours.
+
+Driver texts quote filters, and filters carry user ids, so nothing of them gets into our errors or logs: only the
+name of the call and the engine's numeric code do.
+"""
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+from pymilvus import MilvusClient, MilvusException
+
+from ...domain.errors import StoreUnavailable
+
+_DRIVER_LOGGERS = ("pymilvus", "milvus_lite")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """End of one operation of the store, all its calls and waits together (monotonic seconds)."""
+
+    ends_at: float
+
+    @classmethod
+    def after(cls, seconds: float) -> "Deadline":
+        return cls(time.monotonic() + seconds)
+
+    def remaining_seconds(self) -> float:
+        """Raises StoreUnavailable once nothing is left."""
+        remaining = self.ends_at - time.monotonic()
+        if remaining <= 0:
+            raise StoreUnavailable("the vector store did not answer in time")
+        return remaining
+
+
+class MilvusCalls:
+    """One client, shared by all threads."""
+
+    def __init__(self, uri: str, *, token: str | None, deadline: Deadline) -> None:
+        """Connects. Raises StoreUnavailable."""
+        tame_driver_logging()
+        code: object = None
+        client: MilvusClient | None = None
+        try:
+            # Dedicated, so that closing this store does not close the connection of another one.
+            client = MilvusClient(
+                uri=uri, token=token or "", timeout=deadline.remaining_seconds(), dedicated=True
+            )
+        except (MilvusException, grpc.RpcError) as error:
+            code = _code(error)
+        # Raised outside of the handler: the driver's error must not hang on ours as context.
+        if client is None:
+            raise StoreUnavailable(f"the vector store cannot be reached (code {code})")
+        self._client = client
+        self._engine = str(self("get_server_version", deadline=deadline))
+
+    def __call__(self, method: str, /, *args: Any, deadline: Deadline, **options: Any) -> Any:
+        """What the client's method of this name returns. Raises StoreUnavailable."""
+        try:
+            return getattr(self._client, method)(*args, timeout=deadline.remaining_seconds(), **options)
+        except (MilvusException, grpc.RpcError) as error:
+            code = _code(error)
+        raise StoreUnavailable(f"the vector store failed ({method}, code {code})")
+
+    @property
+    def engine(self) -> str:
+        """Name and version as the engine reports it: "milvus_lite-3.2.2" for Lite, "v2.3.5-lite" for a server."""
+        return self._engine
+
+    @staticmethod
+    def index_params(field: str, index_type: str, metric_type: str, params: dict[str, Any]) -> Any:
+        index = MilvusClient.prepare_index_params()
+        index.add_index(field, index_type=index_type, metric_type=metric_type, params=params)
+        return index
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def tame_driver_logging() -> None:
+    """The drivers log each failure at ERROR with a traceback and the filter; we raise and count it ourselves."""
+    for name in _DRIVER_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def _code(error: MilvusException | grpc.RpcError) -> object:
+    if isinstance(error, grpc.Call):
+        status = error.code()
+        return getattr(status, "name", status)
+    return getattr(error, "code", "unknown")

@@ -1,0 +1,86 @@
+"""The child process that hosts Milvus Lite: `python -m memlane_core.adapters.milvus.lite_server DATA_DIR SOCKET`.
+
+Protocol with the parent: it writes one line, READY or IN_USE, to standard output; it reads standard input, where
+a line asks for an orderly end and the end of file says that the parent is gone. The pipe, and not a signal on
+the parent's death (Linux' PDEATHSIG), because that one fires when the *thread* that started the child ends.
+
+The engine listens on a Unix socket in a private folder and not on a port: it knows no authentication.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+from milvus_lite.adapter.grpc.servicer import MilvusServicer
+from milvus_lite.db import MilvusLite
+from milvus_lite.exceptions import DataDirLockedError
+from pymilvus.grpc_gen import milvus_pb2_grpc
+
+from .calls import tame_driver_logging
+from .lite import IN_USE, READY
+
+_EXIT_IN_USE = 75
+_WORKERS = 8
+_MAX_MESSAGE_BYTES = 256 * 1024 * 1024
+_STOP_SECONDS = 5.0
+
+
+class LiteHost:
+    """Milvus Lite behind a socket, in this process."""
+
+    def __init__(self, data_dir: Path, socket_path: Path) -> None:
+        """Raises DataDirLockedError when another process has the data open."""
+        self._db = MilvusLite(str(data_dir))
+        _remove_remains(data_dir)
+        self._server = grpc.server(
+            ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="milvus-lite"),
+            options=[
+                ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
+                ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),
+            ],
+        )
+        milvus_pb2_grpc.add_MilvusServiceServicer_to_server(MilvusServicer(self._db), self._server)
+        self._server.add_insecure_port(f"unix:{socket_path}")
+        self._server.start()
+
+    def close(self) -> None:
+        self._server.stop(grace=_STOP_SECONDS).wait(_STOP_SECONDS)
+        self._db.close()
+
+
+def _remove_remains(data_dir: Path) -> None:
+    """A collection's folder without its schema is what an interrupted drop left: the engine no longer knows it,
+    but it may still hold texts that were to be erased."""
+    for folder in (data_dir / "collections").iterdir():
+        if folder.is_dir() and not (folder / "schema.json").exists():
+            shutil.rmtree(folder)
+
+
+def main(data_dir: Path, socket_path: Path) -> int:
+    os.umask(0o077)
+    # Ctrl-C and a service manager's stop reach the whole process group: the parent decides when we end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    tame_driver_logging()
+    try:
+        host = LiteHost(data_dir, socket_path)
+    except DataDirLockedError:
+        print(IN_USE, flush=True)
+        return _EXIT_IN_USE
+    print(READY, flush=True)
+    if sys.stdin.readline():
+        host.close()
+        return 0
+    # The parent died. What it was told is written is in the write-ahead log; free the data at once.
+    with contextlib.suppress(OSError):
+        shutil.rmtree(socket_path.parent)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))

@@ -1,0 +1,64 @@
+"""Making Milvus Lite drop the texts of removed rows from its files.
+
+Lite merges data files only when four of about one size have gathered, and offers no call that would do it now
+(`compact` answers success and does nothing), so purged and overwritten rows stay in old files for as long as
+nobody writes. What it does do at once is drop a collection with all its files. So: copy the rows that remain into
+a new collection, and put that one in the place of the old one.
+
+Each step leaves a state that `recover` can tell from the others:
+
+    NAME, NAME_rewrite             the copy is not finished: NAME holds
+    NAME_old, NAME_rewrite         the copy is finished and takes NAME's place
+    NAME, NAME_old                 the copy took its place; the old one goes
+"""
+
+from collections.abc import Sequence
+
+from . import filters
+from .calls import Deadline, MilvusCalls
+from .catalog import Catalog
+from .gate import Gate
+from .schema import ALL_COLUMNS
+
+_COPY = "_rewrite"
+_OLD = "_old"
+
+
+class Rewriter:
+    """For the holder of the writers' turn."""
+
+    def __init__(self, calls: MilvusCalls, catalog: Catalog, gate: Gate) -> None:
+        self._calls = calls
+        self._catalog = catalog
+        self._gate = gate
+
+    def rewrite(self, name: str, deadline: Deadline) -> None:
+        """Copy what remains and swap. Raises StoreUnavailable; `name` then is as it was, or is put right by the
+        next `recover`."""
+        copy, old = name + _COPY, name + _OLD
+        self._calls("drop_collection", copy, deadline=deadline)
+        self._catalog.create(copy, deadline)
+        for page in self._catalog.pages(name, filters.ANYTHING, deadline, rows=self._catalog.page_rows):
+            self._calls(
+                "upsert", copy, [{key: row[key] for key in ALL_COLUMNS} for row in page], deadline=deadline
+            )
+        self._calls("flush", copy, deadline=deadline)
+        with self._gate.swap(deadline):
+            self._calls("rename_collection", name, old, deadline=deadline)
+            self._calls("rename_collection", copy, name, deadline=deadline)
+            self._catalog.load(name, deadline)
+        self._calls("drop_collection", old, deadline=deadline)
+
+    def recover(self, names: Sequence[str], deadline: Deadline) -> None:
+        """Finish or undo what a crash interrupted; `names` are all collections of the engine."""
+        present = set(names)
+        for copy in sorted(name for name in present if name.endswith(_COPY)):
+            name = copy.removesuffix(_COPY)
+            if name not in present and name + _OLD in present:
+                self._calls("rename_collection", copy, name, deadline=deadline)
+                present.add(name)
+            else:
+                self._calls("drop_collection", copy, deadline=deadline)
+        for old in sorted(name for name in present if name.endswith(_OLD)):
+            if old.removesuffix(_OLD) in present:
+                self._calls("drop_collection", old, deadline=deadline)
