@@ -10,8 +10,8 @@ from ...ports.extractor import ExtractionRequest
 from ..text.negation import negative
 from ..text.normalise import fold, is_chinese
 from ..text.numerals import covers, find_quantities
-from . import reader_zh
-from .answers_zh import last_question
+from . import answers_en, answers_zh, reader_en, reader_zh
+from .lexicon_en import COMPANY_CUE
 from .memo import Draft, Memo, Turn
 
 MAX_FACTS_PER_CONVERSATION = 40
@@ -33,11 +33,15 @@ class RulesExtractor:
     def read(self, request: ExtractionRequest) -> Extraction:
         """As `extract`, on the calling thread."""
         memo = Memo(policy=self._secrets)
+        memo.business = any(m.role is Role.USER and COMPANY_CUE.search(m.content) for m in request.messages)
         for index, message in enumerate(request.messages):
             if message.role is not Role.USER or not message.content.strip():
                 continue
             turn = _turn(request, index, message)
-            reader_zh.read(turn, memo)
+            if _reads_as_chinese(message.content):
+                reader_zh.read(turn, memo)
+            else:
+                reader_en.read(turn, memo)
         return self._finish(memo, request.recalled)
 
     def _finish(self, memo: Memo, recalled: tuple[str, ...]) -> Extraction:
@@ -58,14 +62,21 @@ class RulesExtractor:
 def _turn(request: ExtractionRequest, index: int, message: Message) -> Turn:
     before = [m for m in request.messages[:index] if m.role in (Role.ASSISTANT, Role.USER)]
     answer_to = before[-1].content if before and before[-1].role is Role.ASSISTANT else ""
+    asking = answers_zh if _reads_as_chinese(answer_to) else answers_en
     return Turn(
         text=message.content,
         index=index,
         said=message.create_time or request.now,
-        question=last_question(answer_to),
+        question=asking.last_question(answer_to),
         answer_to=answer_to,
         proposals=tuple(m.content for m in reversed(before) if m.role is Role.ASSISTANT),
     )
+
+
+def _reads_as_chinese(text: str) -> bool:
+    """Chinese unless Latin words outweigh the Chinese characters: an English sentence may hold a Chinese name."""
+    chinese = len(re.findall(r"[\u4e00-\u9fff]", text))
+    return chinese > 0 and chinese >= len(re.findall(r"[A-Za-z]+", text)) * 0.8
 
 
 def _tidy(content: str) -> str:

@@ -1,0 +1,279 @@
+# ruff: noqa: E501
+"""Short English answers completed from the question that they answer."""
+
+import re
+
+from . import lexicon_en as words
+from .memo import Memo
+from .persons_en import conjugate, resolve_start
+
+_LEAD = re.compile(
+    r"^(?:(?:and|so|then|but|ok(?:ay)?|sure|thanks?(?: you)?(?: for [\w ]+)?|great|noted|understood|got it|good to know|may i ask|could you tell me|can you tell me|do you mind telling me|just to check|in that case|by the way|of course|certainly|clear|right|perfect|wonderful|lovely|one more question|lastly|finally|first|also|sorry to hear that|congratulations|please tell me|to start with)\b[,.!:;–—-]*\s+)+",
+    re.I,
+)
+_AUX = r"do|does|did|is|are|was|were|will|would|can|could|should|have|has|had|may|might|must|shall"
+_WH = re.compile(
+    rf"^(?P<wh>(?:(?:for|to|from|in|at|by|with|on|over|under|of|until|through) )?(?:which|what|how (?:much|many|long|old|often|large|big|far|soon|high|well)|when|where|whom|who|why|how|whose))\b(?P<np>(?: (?!(?:{_AUX})\b)[\w'’/-]+){{0,5}}?) (?P<aux>{_AUX})\b (?P<rest>.+)$",
+    re.I,
+)
+_YES_NO = re.compile(rf"^(?P<aux>{_AUX}|isn't|aren't|don't|won't) (?P<rest>.+)$", re.I)
+_OFFER = re.compile(
+    r"^(?:shall|should|can|may|could|would you like|do you want|would you want|would it help|is there anything|anything|do you need (?:me|us|any help))\b.*\b(?:i|me|we|us|else|help|see|look|contact|arrange|send|prepare|call)\b",
+    re.I,
+)
+_DET = re.compile(
+    r"^(?:the|your|his|her|their|its|this|that|these|those|any|a|an|User's|each|every|both|all)\b", re.I
+)
+_PREP = re.compile(
+    r"^(?:on|in|at|of|for|to|from|with|by|under|over|there|involved|going|coming|planned|needed|left|outstanding|due|available|allowed|used)\b",
+    re.I,
+)
+
+
+def last_question(message: str) -> str:
+    """The question that an assistant's message ends with, "" if it asks nothing."""
+    found = ""
+    for match in re.finditer(r"[^.!?\n]*(?:\.\d[^.!?\n]*)*\?", message):
+        found = match[0]
+    return found.rstrip("? ").strip()
+
+
+def is_fragment(text: str) -> bool:
+    """No finite verb: an amount, a name, an enumeration."""
+    if words.FINITE.search(text):
+        return False
+    tokens = re.findall(r"[A-Za-z'’]+", text)
+    for before, token in zip(["", *tokens], tokens, strict=False):
+        low = token.lower()
+        if low in words.PAST or (
+            low.endswith("ed") and before and before.lower() in ("i", "we", "he", "she", "they", "it", "who")
+        ):
+            return False
+        if before.lower() in ("i", "we", "they", "he", "she", "it", "you") and (
+            low in words.COMMON or low.endswith("s")
+        ):
+            return False
+        if low.endswith("s") and low[:-1] in _CLEAR_VERBS and before and before[0].isupper():
+            return False
+        if low in _CLEAR_VERBS and before.lower().endswith("s") and before:
+            return False
+    return True
+
+
+_CLEAR_VERBS = frozenset(
+    "want need pay make sell buy own run live earn expect prefer import export come go owe belong serve bring meet depend include demand ask matter keep hold get give take say tell know think".split()
+)
+
+
+def complete(question: str, answer: str, memo: Memo) -> str | None:
+    """The answer as a statement of its own; "" when it says nothing; None when it stands by itself."""
+    asked = _to_user(question, memo)
+    if not asked or len(asked) > 120:
+        return None
+    said = answer.strip(" .,!")
+    trailing = re.search(r",? (?P<word>yes|no)$", said, re.I)
+    if trailing:
+        said = f"{trailing['word']}, {said[: trailing.start()]}"
+    offered = _OFFER.match(asked)
+    yes, no = words.YES.match(said), words.NO.match(said)
+    any_of = re.match(r"^(?:any|no|other)(?: other| more)? (?P<np>[\w' -]+)$", asked, re.I)
+    verbless = any_of is not None or not re.search(rf"\b(?:{_AUX}|want|need|like)\b", asked, re.I)
+    if (yes or no) and not words.WH.match(asked):
+        rest = said[(yes or no).end() :].strip(" ,.") if (yes or no) else ""  # type: ignore[union-attr]
+        if offered:
+            return None if rest else ""
+        if any_of and no:
+            return f"User has no {any_of['np']}" + (f", {rest}" if rest else "")
+        if any_of and yes:
+            return f"User has {any_of['np']}" + (f": {rest}" if rest else "")
+        statement = _statement(asked, negative=no is not None)
+        if statement:
+            if rest and not is_fragment(rest):
+                return f"{statement}; {rest}"
+            return statement + (f": {rest}" if rest else "")
+        return None
+    if not said or words.FILLER.match(said) or words.TALK.match(said) or offered:
+        return None
+    if not (
+        is_fragment(said)
+        or (
+            words.PREPOSITION_START.match(said)
+            and not re.match(
+                r"(?:the|a|an|all|both|some|one|any|each|every|no|our|my)\b[\w ,'-]* (?:is|are|was|were|has|have|will|would|can)\b",
+                said,
+                re.I,
+            )
+        )
+    ):
+        return None
+    low = (
+        said
+        if re.match(r"[A-Z]{2}|[A-Z][a-z]+ [A-Z]|I\b", said) or _proper(said)
+        else said[0].lower() + said[1:]
+    )
+    if verbless:
+        topic = re.sub(
+            r"^(?:for |to |from |in |at |by |with |on )?(?:which|what|whose|any|what about|how about|about|the|your|User's) ",
+            "",
+            asked,
+            flags=re.I,
+        )
+        topic = re.sub(r"^(?:about|the|your|User's) ", "", topic, flags=re.I)
+        joined = _apposition(topic, said, memo) if re.match(r"(?:which|what) ", asked, re.I) else False
+        return "" if joined else f"{topic[0].upper()}{topic[1:]}: {low}"
+    return _indirect(asked, low)
+
+
+def _proper(said: str) -> bool:
+    first = said.split()[0]
+    return bool(re.match(r"[A-Z][a-z]+$", first)) and not (
+        words.PREPOSITION_START.match(said)
+        or first.lower() in words.COMMON
+        or first.lower()
+        in (
+            "income",
+            "cash",
+            "none",
+            "fixed",
+            "monthly",
+            "quarterly",
+            "yearly",
+            "fifteen",
+            "twenty",
+            "thirty",
+            "forty",
+            "fifty",
+            "through",
+            "euros",
+            "dollars",
+            "pounds",
+            "north",
+            "south",
+            "early",
+            "late",
+            "next",
+            "deposits",
+            "floating",
+            "property",
+            "mortgage",
+        )
+    )
+
+
+def _to_user(question: str, memo: Memo) -> str:
+    text = _LEAD.sub("", question.strip())
+    parts = [p.strip() for p in re.split(r"[,:–—-]\s", text) if p.strip()]
+    if len(parts) > 1 and (
+        words.WH.match(parts[-1])
+        or _YES_NO.match(parts[-1])
+        or re.match(
+            r"(?:and|or) (?:what|which|how|when|where|who|do|does|is|are|can|could|will|would)\b",
+            parts[-1],
+            re.I,
+        )
+    ):
+        if words.WH.match(parts[0]) or _YES_NO.match(parts[0]):
+            return ""
+        text = parts[-1]
+    if re.search(r"\band (?:what|which|how|when|where|who|why|do|does|is|are)\b", text, re.I):
+        return ""
+    text = _LEAD.sub("", text)
+    firm = memo.company or "User's company"
+    text = re.sub(r"\byour (?:company|firm|business)\b", firm, text, flags=re.I)
+    text = re.sub(r"\byour\b", "User's", text, flags=re.I)
+    text = re.sub(r"\byou\b", "User", text, flags=re.I)
+    words_out = re.split(r"(\b(?:they|he|she|their|his|her)\b)", text, flags=re.I)
+    for i, word in enumerate(words_out):
+        if re.fullmatch(r"they|he|she|their|his|her", word, re.I):
+            words_out[i] = resolve_start(word, memo)[0]
+    return "".join(words_out)
+
+
+def _subject_and_rest(rest: str) -> tuple[str, str]:
+    """Splits "User need card terminals" into subject and predicate; the subject is "User", a name, or a noun phrase."""
+    match = re.match(r"(?:User(?:'s (?:company|[a-z-]+(?: [A-Z]\w+)*))?|it|there|they|he|she)(?=\s|$)", rest)
+    if match:
+        return match[0], rest[match.end() :].strip()
+    named = re.match(rf"{words.NAME}(?=\s|$)", rest)
+    if named:
+        return named[0], rest[named.end() :].strip()
+    tokens = rest.split()
+    start = 2 if _DET.match(rest) else 1
+    for i in range(start, min(len(tokens), start + 4)):
+        if tokens[i].lower() in words.COMMON or tokens[i].lower() in ("be", "been"):
+            return " ".join(tokens[:i]), " ".join(tokens[i:])
+    return " ".join(tokens[:start]), " ".join(tokens[start:])
+
+
+def _declarative(aux: str, subject: str, predicate: str, *, negative: bool) -> str:
+    aux = aux.lower()
+    third = subject not in ("they", "there") and not re.search(r"(?:parents|children|twins|[^s']s)$", subject)
+    if aux in ("do", "does"):
+        if negative:
+            return f"{subject} {'does' if third else 'do'} not {predicate}"
+        verb, _, tail = predicate.partition(" ")
+        return f"{subject} {conjugate(verb) if third else verb} {tail}".strip()
+    if aux == "did":
+        return f"{subject} did {'not ' if negative else ''}{predicate}"
+    if aux == "are" and third:
+        aux = "is"
+    if aux == "were" and third:
+        aux = "was"
+    if aux == "have" and third:
+        aux = "has"
+    return f"{subject} {aux} {'not ' if negative else ''}{predicate}".strip()
+
+
+def _statement(asked: str, *, negative: bool) -> str | None:
+    match = _YES_NO.match(asked)
+    if not match:
+        return None
+    subject, predicate = _subject_and_rest(match["rest"])
+    if not predicate:
+        return None
+    if negative:
+        predicate = re.sub(r"\bany\b|\bsome\b", "any", predicate)
+        if subject == "there":
+            return f"There {match['aux'].lower()} no " + re.sub(r"^(?:any|an?) ", "", predicate)
+    else:
+        predicate = re.sub(r"\bany (?=\w)", "", predicate)
+    text = _declarative(match["aux"], subject, predicate, negative=negative)
+    return text[0].upper() + text[1:]
+
+
+def _indirect(asked: str, said: str) -> str | None:
+    """ "How much can User contribute" and "a quarter" → "How much User can contribute: a quarter"."""
+    match = _WH.match(asked)
+    if not match:
+        yes_no = _statement(asked, negative=False)
+        return f"{yes_no}: {said}" if yes_no else None
+    wh, noun, aux, rest = match["wh"], match["np"].strip(), match["aux"], match["rest"].strip()
+    if (
+        wh.lower() in ("what", "which", "who")
+        and aux.lower() in ("is", "are", "was", "were")
+        and not re.search(r"ing\b", rest)
+        and not noun
+    ):
+        return f"{rest[0].upper()}{rest[1:]} {aux.lower()} {said}"
+    if wh.lower() == "how old" and aux.lower() in ("is", "are"):
+        return f"{rest[0].upper()}{rest[1:]} is {said}"
+    if _PREP.match(rest) or (
+        wh.lower() in ("who", "what", "which")
+        and aux.lower() in ("will", "would", "should")
+        and not re.match(r"User|the|it|they|he|she", rest)
+    ):
+        return f"{asked[0].upper()}{asked[1:]}: {said}"
+    subject, predicate = _subject_and_rest(rest)
+    clause = _declarative(aux, subject, predicate, negative=False)
+    text = f"{wh} {noun} {clause}".replace("  ", " ")
+    return f"{text[0].upper()}{text[1:]}: {said}"
+
+
+def _apposition(noun: str, name: str, memo: Memo) -> bool:
+    """ "Which supplier?" "Ostrava Springs": the name goes beside the noun in the fact that it names."""
+    for draft in reversed(memo.drafts[-3:]):
+        match = re.search(rf"\b{re.escape(noun)}s?\b(?! [A-Z])", draft.content, re.I)
+        if match and len(name) <= 60 and not draft.chinese:
+            draft.content = f"{draft.content[: match.end()]} {name}{draft.content[match.end() :]}"
+            return True
+    return False

@@ -1,0 +1,270 @@
+# ruff: noqa: E501
+"""English messages to drafts of facts."""
+
+import re
+
+from ...guards.secrets import MASK, redact, scrub_fact
+from ..text.numerals import find_quantities
+from . import lexicon_en as words
+from . import when_en
+from .answers_en import complete, is_fragment
+from .corrections import apply_correction
+from .memo import Draft, Memo, Person, Turn
+from .persons_en import company_name, conjugate, is_base_verb, resolve_start, rewrite
+from .segments import Sentence, sentences
+from .validity import expiry
+
+_SPLIT = re.compile(
+    r",?\s+(?:and|but|so|yet|plus)\s+(?=(?:I|we|please|my|our)\b|(?:please |don't |do not |never )?(?:send|call|email|text|keep|use)\b)|,\s+(?=(?:I|we|please|my|our)\b(?!\s?(?:own|and)\b))|\s+[–—-]\s+|,\s+(?=(?:what|how|can|could|should|which|where|when|would|will|is|are|do|does|who)\s(?:do|does|is|are|you|i|we|it|there|the|that|should|can|would|much|many|long)\b)"
+)
+_ANAPHORA = re.compile(
+    r"^(?:it|that|this|these|those|both|one|each|there|the (?:rest|other|others|same|one|first|second)|most|all of|half|some of|after that|before that|in between|of (?:these|those|which|that))\b",
+    re.I,
+)
+_NO_SUBJECT = re.compile(
+    r"^(?P<verb>prefer|want|need|have|got|live|work|love|hate|like|dislike|would (?:like|prefer|rather)|can't|cannot|don't (?:like|want|need|have|own|drink|smoke|trust|use)|won't|hope|plan|expect|own|run|moved|bought|sold|started|retired|married|recently \w+ed|just \w+ed)\b",
+    re.I,
+)
+_GERUND = re.compile(
+    r"^(?:looking (?:for|to|at)|planning|thinking (?:of|about)|hoping|considering|trying|saving|expecting|moving|buying|selling|working|living|interested in|not interested in|happy (?:with|to)|worried about|allergic to|based in|retired|married|single|divorced|widowed)\b",
+    re.I,
+)
+_IMPERATIVE = re.compile(
+    r"^(?:please |kindly |just |also |then |now )*(?P<neg>(?:don't|do not|never) )?(?P<rest>.+)$", re.I | re.S
+)
+
+
+def read(turn: Turn, memo: Memo) -> None:
+    """Adds the facts of one message to the memo, completes and corrects earlier ones."""
+    text = redact(turn.text.replace("’", "'"), memo.policy).text
+    question = turn.question
+    found = list(sentences(text))
+    before = len(memo.drafts)
+    accepted = False
+    for sentence in found:
+        if sentence.pasted or words.INJECTION.search(sentence.text):
+            memo.reject("", "it comes from pasted text, not from the customer")
+            continue
+        cleaned = sentence
+        if MASK in sentence.text:
+            rest = scrub_fact(sentence.text, memo.policy).text
+            memo.reject(sentence.text, "it holds a secret, which was cut")
+            if not rest:
+                continue
+            cleaned = Sentence(rest, sentence.asks and sentence.text.endswith(rest))
+        if turn.answer_to and words.ACCEPT.match(cleaned.text):
+            accepted = True
+            continue
+        question = _sentence(cleaned, turn, memo, question)
+    if accepted and len(memo.drafts) == before:
+        proposal = _proposal(turn)
+        if proposal:
+            _add(f"User agreed: {proposal}", turn, memo)
+
+
+def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
+    name = company_name(sentence.text)
+    if apply_correction(sentence.text, memo, turn.index, chinese=False) is not None:
+        return question
+    text = sentence.text.strip()
+    if question:
+        answer = text if words.YES.match(text) or words.NO.match(text) else words.LEAD.sub("", text)
+        done = complete(question, answer, memo)
+        if done is not None:
+            if done:
+                for part in done.split("; "):
+                    _unit(part, turn, memo, answered=True)
+            return ""
+        if words.NO.match(text) or words.YES.match(text):
+            text = words.NO.sub("", words.YES.sub("", text))
+    body = words.LEAD.sub("", text).strip(" ,.")
+    if not body or words.FILLER.match(body) or words.TALK.match(body):
+        return question
+    parts = _split(body)
+    for position, part in enumerate(parts):
+        part = words.LEAD.sub("", part).strip(" ,.")
+        if not part or words.FILLER.match(part) or words.TALK.match(part):
+            continue
+        if _asks(part, sentence.asks and position == len(parts) - 1):
+            continue
+        _unit(part, turn, memo, answered=False)
+    if name:
+        memo.company = name
+        memo.business = True
+    return ""
+
+
+def _split(body: str) -> list[str]:
+    """Clauses with a subject of their own. A condition stays with what depends on it."""
+    if re.match(r"(?:if|when|unless|as long as|once|since|because|although|though|while)\b", body, re.I):
+        return [body]
+    return [p for p in _SPLIT.split(body) if p]
+
+
+def _asks(part: str, marked: bool) -> bool:
+    return (
+        marked
+        and (
+            words.ASK.match(part) is not None
+            or not re.match(r"(?:I|we|my|our)\b", part, re.I)
+            or part.endswith("right")
+        )
+    ) or words.ASK.match(part) is not None
+
+
+def _unit(part: str, turn: Turn, memo: Memo, *, answered: bool) -> None:
+    """Judges one clause and makes a draft of it."""
+    if words.HYPOTHETICAL.match(part) or (
+        re.match(r"if\b", part, re.I)
+        and not re.search(
+            r"\b(?:I|we)(?:'d|'ll| would| will| want| prefer| need| can)\b|\b(?:call|text|email|tell|let) (?:me|us)\b",
+            part,
+        )
+    ):
+        return
+    confirmed = words.CONFIRMS.match(part)
+    if confirmed and not answered and not words.SELF.search(part):
+        what = confirmed["what"]
+        key = re.sub(r"^(?:the|a|an|that|this|it|yes) ?", "", what, flags=re.I).lower()
+        if key and not any(key in d.content.lower() for d in memo.drafts):
+            _add(f"User confirms: {what[0].lower()}{what[1:]}", turn, memo)
+        return
+    if answered:
+        _add(rewrite(part, memo), turn, memo)
+        return
+    if (
+        is_fragment(part)
+        and not (words.REQUEST.match(part) and words.STANDING.search(part))
+        and not _NO_SUBJECT.match(part)
+        and not _GERUND.match(part)
+    ):
+        _fragment(part, turn, memo)
+        return
+    if re.match(r"go (?:with|for)\b|let's (?:go (?:with|for)|do|take|use|make)\b", part, re.I):
+        rest = re.sub(r"^let's ", "", part, flags=re.I)
+        _add(f"User decided to {rest[0].lower()}{rest[1:]}", turn, memo)
+        return
+    if _NO_SUBJECT.match(part):
+        part = f"I {part[0].lower()}{part[1:]}"
+    elif _GERUND.match(part):
+        part = f"I'm {part[0].lower()}{part[1:]}"
+    elif words.REQUEST.match(part):
+        if words.STANDING.search(part):
+            _add(_instruction(part), turn, memo)
+        return
+    if not _worth(part, memo):
+        return
+    text, person = resolve_start(part, memo)
+    if person is None and _ANAPHORA.match(text) and _join(rewrite(text, memo), turn, memo, "; "):
+        return
+    _add(rewrite(text, memo), turn, memo, person)
+
+
+def _instruction(part: str) -> str:
+    match = _IMPERATIVE.match(part)
+    assert match is not None
+    rest = re.sub(r",? please\b", "", match["rest"], flags=re.I)
+    rest = rest[0].lower() + rest[1:]
+    if match["neg"]:
+        never = "never " if match["neg"].lower().startswith("never") else ""
+        return f"I ask the bank not to {never}{rest}".replace("not to never", "never to")
+    return f"I ask the bank to {rest}"
+
+
+def _worth(part: str, memo: Memo) -> bool:
+    if words.SELF.search(part):
+        return not re.match(r"(?:i|we) (?:will|'ll)? ?(?:see|understand|know)$", part, re.I)
+    if re.match(r"(?:he|she|they|his|her|their)\b", part, re.I):
+        return True
+    if words.MARKET.search(part):
+        return False
+    if re.search(r"\byou(?:r|'re|'ve)?\b", part, re.I) and not re.search(r"\d", part):
+        return False
+    if words.BUSINESS.search(part) or any(not q.weak for q in find_quantities(part)):
+        return True
+    if _ANAPHORA.match(part):
+        return bool(memo.drafts)
+    return (
+        re.search(r"(?<!^)\b[A-Z][a-z]+|^[A-Z][a-z]+ [A-Z]", part) is not None
+        or re.match(r"(?:nobody|everyone|everybody|someone) (?:here|in)", part, re.I) is not None
+    )
+
+
+def _fragment(part: str, turn: Turn, memo: Memo) -> None:
+    """A phrase without a verb goes on with what was said just before, or is kept if it tells a number or a name."""
+    if words.MARKET.search(part) or (len(part.split()) > 25):
+        return
+    telling = any(not q.weak for q in find_quantities(part)) or re.search(
+        r"(?<!^)\b[A-Z][\w-]+|\b(?:only|no|not|never|mostly|mainly)\b", part
+    )
+    if not telling and not words.BUSINESS.search(part):
+        return
+    text = rewrite(part, memo)
+    if _join(text, turn, memo, ", "):
+        return
+    if telling:
+        _add(text, turn, memo)
+
+
+def _join(text: str, turn: Turn, memo: Memo, mark: str) -> bool:
+    last = memo.last()
+    if last is None or last.chinese or last.source < turn.index - 2 or len(last.content) + len(text) > 240:
+        return False
+    dated = when_en.resolve(text, turn.said.date())
+    text = (
+        dated.text
+        if re.match(r"[A-Z]{2}|[A-Z]\w+ [A-Z]|User|I\b", dated.text)
+        else dated.text[0].lower() + dated.text[1:]
+    )
+    last.content += mark + text
+    last.expires_at = last.expires_at or expiry(dated.text, dated.spans, turn.said)
+    return True
+
+
+def _add(text: str, turn: Turn, memo: Memo, person: Person | None = None) -> None:
+    text = rewrite(text, memo)
+    dated = when_en.resolve(text, turn.said.date())
+    content = dated.text.strip(" ,.;:")
+    if not content:
+        return
+    content = content[0].upper() + content[1:]
+    memo.drafts.append(
+        Draft(content, turn.index, False, expiry(dated.text, dated.spans, turn.said), retraction=words.RETRACTION.search(text) is not None)
+    )  # fmt: skip
+    _rename(content, memo, person)
+
+
+def _rename(content: str, memo: Memo, person: Person | None) -> None:
+    """ "User's dad is called Bertram": from now on he has a name."""
+    if person is None or person.name:
+        return
+    match = re.match(rf"{re.escape(person.label)} is (?:called|named) (?P<name>{words.NAME})", content)
+    if match:
+        name = re.split(r",", match["name"])[0]
+        memo.rename(person, Person(f"{person.label} {name}", person.gender, person.plural, name))
+
+
+def _proposal(turn: Turn) -> str:
+    """The assistant's newest advice, as a statement."""
+    for message in turn.proposals[:4]:
+        for sentence in sentences(message):
+            if not words.PROPOSAL.search(sentence.text):
+                continue
+            text = re.sub(
+                r"^(?:then|in that case|yes|sure|ok(?:ay)?|understood|right|so|well|for [\w ]+|given [\w ]+|based on [\w ]+)[,:]? ",
+                "",
+                sentence.text,
+                flags=re.I,
+            )
+            text = re.sub(
+                r"^(?:I(?:'d| would)? (?:suggest|recommend|propose|advise)(?: that)?|my (?:suggestion|recommendation) (?:is|would be)(?: to)?|you (?:could|can|might|may|should)(?: (?:want to|consider|also))?|how about|what about|why not|shall (?:we|I)|consider|I(?:'d| would)|we (?:could|can)|one option (?:is|would be)(?: to)?|the best option (?:is|would be)(?: to)?)(?: you)? ",
+                "",
+                text,
+                flags=re.I,
+            )
+            text = re.sub(r"\byour\b", "User's", text, flags=re.I)
+            return re.sub(r"\byou\b", "User", text, flags=re.I).strip(" ,.")
+    return ""
+
+
+__all__ = ["conjugate", "is_base_verb", "read"]
