@@ -23,6 +23,8 @@ B = 0.75
 
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 _MAX_QUERY_TOKENS = 512
+_TILE = 64
+"""Rows whose dot products are taken together."""
 
 
 @njit(inline="always")
@@ -35,15 +37,13 @@ def _newer(times, a, b):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _offer(score, cosine, lexical, row, times, count, top_k, rows, scores):  # type: ignore[no-untyped-def]
-    """Put a row into the sorted best `top_k`; returns the new count. NaN fails every comparison and stays out."""
+    """Put a row whose score is a number into the sorted best `top_k`; returns the new count."""
     if count == top_k:
         last = top_k - 1
         if not (score > scores[last, 0] or (score == scores[last, 0] and _newer(times, row, rows[last]))):
             return count
         place = last
     else:
-        if np.isnan(score):
-            return count
         place = count
         count += 1
     while place > 0 and (
@@ -117,13 +117,13 @@ def _bm25(row, offsets, tokens, frequencies, lengths, average, query, idf, most)
     return total / most
 
 
-@njit(inline="always")
-def _allowed(row, times, now, after, before, mask):  # type: ignore[no-untyped-def]
-    if not float64(times[row, 0]) > now:
-        return False
-    if times[row, 1] < after or times[row, 1] >= before:
-        return False
-    return mask.shape[0] == 0 or mask[row] != 0
+@njit(nogil=True, fastmath=_FAST, error_model="numpy", boundscheck=False)
+def _dots(vectors, query, out):  # type: ignore[no-untyped-def]
+    for row in range(vectors.shape[0]):
+        total = float32(0.0)
+        for j in range(query.shape[0]):
+            total += vectors[row, j] * query[j]
+        out[row] = total
 
 
 def _signature(readonly: bool):  # type: ignore[no-untyped-def]
@@ -133,7 +133,7 @@ def _signature(readonly: bool):  # type: ignore[no-untyped-def]
         vectors, query, int64, types.Array(int64, 2, "C", readonly=readonly), float64, int64, int64, float64,
         types.Array(uint8, 1, "C"), float64, types.Array(int64, 1, "C"), types.Array(uint32, 1, "C"),
         types.Array(float32, 1, "C"), types.Array(float32, 1, "C"), float64, types.Array(uint32, 1, "C"),
-        float64[::1], int64, int64[::1], float32[:, ::1],
+        float64[::1], float32[::1], int64, int64[::1], float32[:, ::1],
     )  # fmt: skip
 
 
@@ -143,57 +143,36 @@ def _signature(readonly: bool):  # type: ignore[no-untyped-def]
 )  # fmt: skip
 def _scan(  # type: ignore[no-untyped-def]
     vectors, query, n, times, now, after, before, min_score, mask, weight, offsets, tokens, frequencies, lengths,
-    average, query_tokens, idf, top_k, rows, scores,
+    average, query_tokens, idf, dots, top_k, rows, scores,
 ):  # fmt: skip
     """Best `top_k` rows into `rows` and `scores` (score, cosine, lexical); returns how many."""
-    d = query.shape[0]
     most = 0.0
     if query_tokens.shape[0] > 0:
         most = _weigh(times, n, offsets, tokens, query_tokens, idf)
+    masked = mask.shape[0] > 0
+    bar = float32(min_score)
     count = 0
-    row = 0
-    while row + 4 <= n:
-        s0 = float32(0.0)
-        s1 = float32(0.0)
-        s2 = float32(0.0)
-        s3 = float32(0.0)
-        for j in range(d):
-            q = query[j]
-            s0 += vectors[row, j] * q
-            s1 += vectors[row + 1, j] * q
-            s2 += vectors[row + 2, j] * q
-            s3 += vectors[row + 3, j] * q
-        for i in range(4):
-            cosine = s0
-            if i == 1:
-                cosine = s1
-            elif i == 2:
-                cosine = s2
-            elif i == 3:
-                cosine = s3
-            r = row + i
-            if _allowed(r, times, now, after, before, mask):
-                lexical = 0.0
-                if most > 0.0:
-                    lexical = _bm25(
-                        r, offsets, tokens, frequencies, lengths, average, query_tokens, idf, most
-                    )
-                score = float32(cosine + weight * lexical)
-                if score >= min_score:
-                    count = _offer(score, cosine, float32(lexical), r, times, count, top_k, rows, scores)
-        row += 4
-    while row < n:
-        cosine = float32(0.0)
-        for j in range(d):
-            cosine += vectors[row, j] * query[j]
-        if _allowed(row, times, now, after, before, mask):
+    for first in range(0, n, _TILE):
+        # Bare dot products first: only a loop with nothing else in it fills the vector registers.
+        last = min(first + _TILE, n)
+        _dots(vectors[first:last], query, dots)
+        for row in range(first, last):
+            # Cheapest test first; helper functions that take arrays cost more than the arithmetic, so the common
+            # case (not among the best) is decided here.
+            cosine = dots[row - first]
             lexical = 0.0
             if most > 0.0:
                 lexical = _bm25(row, offsets, tokens, frequencies, lengths, average, query_tokens, idf, most)
             score = float32(cosine + weight * lexical)
-            if score >= min_score:
-                count = _offer(score, cosine, float32(lexical), row, times, count, top_k, rows, scores)
-        row += 1
+            if not score >= bar:
+                continue
+            if not float64(times[row, 0]) > now or times[row, 1] < after or times[row, 1] >= before:
+                continue
+            if masked and mask[row] == 0:
+                continue
+            count = _offer(score, cosine, float32(lexical), row, times, count, top_k, rows, scores)
+            if count == top_k:
+                bar = scores[top_k - 1, 0]
     return count
 
 
@@ -215,6 +194,7 @@ class _Scratch(threading.local):
         self.rows = np.empty(128, np.int64)
         self.scores = np.empty((128, 3), np.float32)
         self.idf = np.empty(_MAX_QUERY_TOKENS, np.float64)
+        self.dots = np.empty(_TILE, np.float32)
 
 
 _scratch = _Scratch()
@@ -269,6 +249,7 @@ def search(
         lexicon.average_length,
         _NO_TOKENS if query_tokens is None else query_tokens,
         scratch.idf,
+        scratch.dots,
         top_k,
         scratch.rows,
         scratch.scores,
