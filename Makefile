@@ -1,0 +1,65 @@
+# `make help` lists what there is. Everything happens in .venv inside this folder.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo serve test test-server lint types layers proto proto-check check bench-quick eval crash clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## Make .venv with everything in it
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "memlane needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(STAMP) ## Watch memory being made, kept true, used and forgotten; writes demo-report.html
+	$(BIN)/memlane demo
+
+serve: $(STAMP) ## Serve on 127.0.0.1:7070 with the embedded default
+	$(BIN)/memlane serve
+
+test: $(STAMP) ## Run the tests
+	$(BIN)/pytest -n 2 --dist loadfile -m "not milvus_server and not long" tests
+
+test-server: $(STAMP) ## Run the vector store's contract against a real Milvus server (installs it on first use)
+	$(BIN)/pytest -m milvus_server tests
+
+lint: $(STAMP) ## Style of the hand-written code and of the contract
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/buf lint proto
+	$(BIN)/buf format -d --exit-code proto
+
+types: $(STAMP) ## mypy --strict
+	$(BIN)/mypy
+
+layers: $(STAMP) ## The directions of dependency
+	$(BIN)/lint-imports
+
+proto: $(STAMP) ## Regenerate the Python stubs
+	proto/generate.sh
+
+proto-check: $(STAMP) ## Stubs in step with the contract, contract compatible with main
+	proto/generate.sh
+	git diff --exit-code -- clients/python/memlane/v1
+	proto/check_breaking.sh
+
+check: lint types layers ## All static checks
+
+bench-quick: $(STAMP) ## First figures, under two minutes: benchmarks/results/quick.json
+	$(BIN)/python -m benchmarks.quick
+
+eval: $(STAMP) ## Score extraction, decisions, retrieval and returning customers on the public sets
+	$(BIN)/python -m benchmarks.evaluate
+
+crash: $(STAMP) ## 200 rounds of kill -9 during writes
+	$(BIN)/python -m tests.crash.kill_rounds --rounds 200
+
+clean: ## Remove what was built or recorded here
+	rm -rf .venv .venv-proto .venv-milvus build dist memlane-data demo-report.html
