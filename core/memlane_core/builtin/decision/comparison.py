@@ -7,14 +7,17 @@ which value, yes or no; similarity is one feature among them.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from ..text.numerals import Quantity, QuantityKind, missing
 from ..text import markers
-from .lexicon import OPPOSITES, PERSONS
+from .lexicon import KINDS, MANY_VALUED, OPPOSITES, PERSONS, SINGLE_VALUED
 from .reading import Reading, Word
 
 _FAINT = frozenset(("@user", "@company"))
-_LIGHT = frozenset(("@want", "@have", "@use", "@think", "@about", "@like", "@willing", "@live", "@main"))
+_LIGHT = frozenset(("@want", "@have", "@use", "@think", "@about", "@like", "@willing"))
+_OTHER_SUBJECT = 0.3
+_KIND = 0.7
 _SAME = 0.5
 """From this closeness on two words count as the same."""
 
@@ -33,10 +36,18 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One candidate's features by name; `content_overlap` is for reasons and tie-breaks."""
+    """One candidate's features by name."""
 
     features: Mapping[str, float]
-    match: Match
+    number_swap: bool
+    """A number stands where the candidate has another of the same unit."""
+    reversed: bool
+    """One denies what the other affirms, or names an opposite."""
+    other_thing: bool
+    may_concern: bool
+    """Same person, and no other code: only then can the fact be about the same thing."""
+    may_repeat: bool
+    """No other number and no flipped negation: only then can the fact be known already."""
 
 
 def word_weights(readings: Sequence[Reading]) -> dict[str, float]:
@@ -52,7 +63,7 @@ def word_weights(readings: Sequence[Reading]) -> dict[str, float]:
 
 def compare(fact: Reading, candidate: Reading, similarity: float, weights: Mapping[str, float]) -> Comparison:
     """Features of one pair. `similarity` is scaled (see `scorer.scaled_similarity`)."""
-    match = _match(_content(fact), _content(candidate))
+    match = _match(fact, candidate)
     fw = [_weight(w, weights) for w in match.fact_words]
     cw = [_weight(w, weights) for w in match.candidate_words]
     cover_fact = _share(fw, match.fact_closeness)
@@ -70,45 +81,86 @@ def compare(fact: Reading, candidate: Reading, similarity: float, weights: Mappi
     flip = float(fact.negative != candidate.negative)
     opposite = float(match.opposites > 0)
     overlap = (cover_fact + cover_candidate) / 2
-    changes, retracts, adds = float(fact.changes), float(fact.retracts), float(fact.adds)
+    becomes, now, retracts, adds = (
+        float(x) for x in (fact.becomes, fact.tells_now, fact.retracts, fact.adds)
+    )
     value_swap = min(1.0, rest_fact) * min(1.0, rest_candidate)
+    new_words = sum(w * (1 - v) for w, v in zip(fw, match.fact_closeness, strict=True))
+    gone_words = sum(w * (1 - v) for w, v in zip(cw, match.candidate_closeness, strict=True))
+    names = float(name_fact and name_candidate)
+    same_predicate = float(bool(fact.predicate) and fact.predicate == candidate.predicate)
+    order, swap_subject, swap_value = _sequence(match)
+    shared = {w.concept for w, v in zip(match.fact_words, match.fact_closeness, strict=True) if v >= _SAME}
+    many = float(bool(shared & MANY_VALUED) and "@main" not in shared)
+    single = float(bool(shared & SINGLE_VALUED))
+    lone_fact = sum(v < _SAME for v in match.fact_closeness)
+    lone_candidate = sum(v < _SAME for v in match.candidate_closeness)
+    minimal = float(lone_fact == 1 and lone_candidate == 1 and overlap > 0.4)
+    person_new = float(
+        any(w.concept in PERSONS and v < _SAME for w, v in zip(match.fact_words, match.fact_closeness, strict=True))
+    )
     features = {
         "bias": 1.0,
         "similarity": similarity,
+        "similarity_high": max(0.0, similarity - 0.75) * 4,
         "cover_fact": cover_fact,
+        "cover_fact_high": max(0.0, cover_fact - 0.6) * 2.5,
         "cover_candidate": cover_candidate,
+        "cover_candidate_high": max(0.0, cover_candidate - 0.6) * 2.5,
         "letters_fact": letters_fact,
         "letters_candidate": letters_candidate,
+        "order": order,
         "subject_extra_fact": min(1.0, subject_fact),
         "subject_extra_candidate": min(1.0, subject_candidate),
         "subject_swap": min(1.0, subject_fact) * min(1.0, subject_candidate),
+        "subject_replaced": swap_subject,
+        "value_replaced": swap_value,
         "value_extra_fact": min(1.0, rest_fact / 2),
         "value_extra_candidate": min(1.0, rest_candidate / 2),
-        "value_swap": value_swap,
-        "name_swap": float(name_fact and name_candidate),
+        "new_words": min(1.0, new_words / 2),
+        "gone_words": min(1.0, gone_words / 2),
+        "minimal": minimal,
+        "name_swap": names,
         "name_new": float(name_fact and not name_candidate),
-        "owner": owner,
-        "code": code,
-        "flip": flip,
+        "person_new": person_new,
+        "same_predicate": same_predicate,
+        "many": many,
+        "many_swap": many * value_swap,
+        "single": single,
+        "single_swap": single * value_swap,
         "flip_overlap": flip * overlap,
-        "opposite": opposite,
-        "changes": changes,
-        "changes_overlap": changes * overlap,
-        "changes_swap": changes * value_swap,
+        "opposite_overlap": opposite * overlap,
+        "becomes": becomes,
+        "becomes_overlap": becomes * overlap,
+        "now_overlap": now * overlap,
+        "change_swap": max(becomes, now) * value_swap,
+        "change_names": max(becomes, now) * names,
         "retracts": retracts,
         "retracts_overlap": retracts * overlap,
         "adds": adds,
-        "owner_overlap": owner * overlap,
-        **numbers,
-        "swap_overlap": numbers["number_swap"] * overlap,
-        "swap_subject": numbers["number_swap"] * min(1.0, subject_fact) * min(1.0, subject_candidate),
-        "same_numbers_overlap": numbers["number_same"] * overlap,
+        "adds_overlap": adds * overlap,
+        "number_same": numbers["number_same"] * overlap,
+        "number_swap": numbers["number_swap"] * overlap,
+        "number_swap_order": numbers["number_swap_unit"] * order,
+        "number_swap_subject": numbers["number_swap"] * min(1.0, subject_fact) * min(1.0, subject_candidate),
+        "number_other": numbers["number_other"],
+        "number_new": numbers["number_new"],
+        "number_new_cover": numbers["number_new"] * cover_candidate,
+        "number_gone_cover": numbers["number_gone"] * cover_fact,
     }
-    return Comparison(features, match)
+    may_repeat = not (numbers["number_missing"] or flip or opposite)
+    return Comparison(
+        features=features,
+        number_swap=numbers["number_swap"] > 0,
+        reversed=flip + opposite > 0,
+        other_thing=owner + code > 0 or features["subject_swap"] > _OTHER_SUBJECT,
+        may_concern=not (owner or code),
+        may_repeat=may_repeat,
+    )
 
 
 def _content(reading: Reading) -> tuple[Word, ...]:
-    spans = markers.retraction_spans(reading.folded) + markers.change_spans(reading.folded)
+    spans = markers.marker_spans(reading.folded)
     return tuple(w for w in reading.words if not any(a < w.end and w.start < b for a, b in spans))
 
 
@@ -119,20 +171,30 @@ def _weight(word: Word, weights: Mapping[str, float]) -> float:
     return 0.3 if word.concept in _FAINT else 0.6 if word.concept in _LIGHT else 1.0
 
 
-def _match(fact: tuple[Word, ...], candidate: tuple[Word, ...]) -> Match:
-    grid = [[closeness(a, b) for b in candidate] for a in fact]
-    fact_best = tuple(max(row, default=0.0) for row in grid)
-    candidate_best = tuple(max((row[j] for row in grid), default=0.0) for j in range(len(candidate)))
-    lone_fact = {w.concept for w, c in zip(fact, fact_best, strict=True) if c < 1.0}
-    lone_candidate = {w.concept for w, c in zip(candidate, candidate_best, strict=True) if c < 1.0}
-    opposites = sum(1 for a in lone_fact for b in lone_candidate if frozenset((a, b)) in OPPOSITES)
-    return Match(fact, candidate, fact_best, candidate_best, opposites)
+def _match(fact: Reading, candidate: Reading) -> Match:
+    a, b = _content(fact), _content(candidate)
+    grid = [[closeness(x, y) for y in b] for x in a]
+    fact_best = tuple(max([*row, _within(x, candidate)]) for x, row in zip(a, grid, strict=True))
+    candidate_best = tuple(max([*(row[j] for row in grid), _within(y, fact)]) for j, y in enumerate(b))
+    lone_fact = {w.concept for w, c in zip(a, fact_best, strict=True) if c < 1.0}
+    lone_candidate = {w.concept for w, c in zip(b, candidate_best, strict=True) if c < 1.0}
+    opposites = sum(1 for x in lone_fact for y in lone_candidate if frozenset((x, y)) in OPPOSITES)
+    return Match(a, b, fact_best, candidate_best, opposites)
+
+
+def _within(word: Word, other: Reading) -> float:
+    """A Chinese word may be part of a longer one, or cut elsewhere, in the other sentence ("房贷", "房贷利率")."""
+    if word.surface.isascii() or word.concept in PERSONS or word.surface not in other.folded:
+        return 0.0
+    return 0.9 if len(word.surface) > 1 else 0.6
 
 
 def closeness(a: Word, b: Word) -> float:
     """1 for one concept; else by letters: shared characters in Chinese, shared beginning in English."""
     if a.concept == b.concept:
         return 1.0
+    if (a.concept, b.concept) in KINDS or (b.concept, a.concept) in KINDS:
+        return _KIND
     if a.concept in PERSONS or b.concept in PERSONS:
         return 0.0
     if a.surface.isascii() or b.surface.isascii():
@@ -161,6 +223,26 @@ def _lone_name(words: Sequence[Word], values: Sequence[float]) -> bool:
     return any(w.proper and v < _SAME for w, v in zip(words, values, strict=True))
 
 
+def _sequence(match: Match) -> tuple[float, float, float]:
+    """How far the words come in the same order, 0..1, and whether a word stands in place of another (between the
+    same neighbours) in the subject or in the predicate."""
+    a = [w.concept for w in match.fact_words]
+    b = [w.concept for w in match.candidate_words]
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    subject = value = 0.0
+    for tag, a1, a2, b1, b2 in matcher.get_opcodes():
+        if tag != "replace" or max(a2 - a1, b2 - b1) > 3:
+            continue
+        lone = all(v < _SAME for v in match.fact_closeness[a1:a2]) and all(
+            v < _SAME for v in match.candidate_closeness[b1:b2]
+        )
+        if lone and match.fact_words[a1].subject:
+            subject = 1.0
+        elif lone:
+            value = 1.0
+    return matcher.ratio(), subject, value
+
+
 def _letters(fact: Reading, candidate: Reading) -> tuple[float, float]:
     """Share of the fact's (candidate's) letter groups that the other has too; numbers left out."""
     size = 2 if fact.chinese else 3
@@ -179,9 +261,11 @@ def _groups(reading: Reading, size: int) -> Counter[str]:
 
 
 def _owners_differ(fact: Reading, candidate: Reading) -> bool:
-    in_fact = {w.concept for w in fact.words}
-    in_candidate = {w.concept for w in candidate.words}
-    return bool(fact.owners - _kin(in_candidate)) or bool(candidate.owners - _kin(in_fact))
+    if {w.concept for w in fact.words if w.proper} & {w.concept for w in candidate.words if w.proper and w.subject}:
+        return False  # one calls by name whom the other calls "brother"
+    in_fact = _kin({w.concept for w in fact.words})
+    in_candidate = _kin({w.concept for w in candidate.words})
+    return not (fact.owners <= in_candidate and candidate.owners <= in_fact)
 
 
 def _kin(concepts: set[str]) -> set[str]:
@@ -209,7 +293,9 @@ def _numbers(fact: Sequence[Quantity], candidate: Sequence[Quantity]) -> dict[st
     swap = any(_same_scale(a, b) for a in new for b in gone)
     strong = [q for q in f if not q.weak]
     return {
+        "number_missing": float(bool(new)),
         "number_swap": float(swap),
+        "number_swap_unit": float(any(_same_scale(a, b) and a.unit == b.unit != "" for a in new for b in gone)),
         "number_other": float(bool(new) and bool(gone) and not swap),
         "number_new": float(bool(new) and not gone),
         "number_gone": float(bool(gone) and not new),

@@ -16,7 +16,7 @@ father_in_law: 岳父|丈人|公公|father-in-law
 mother_in_law: 岳母|丈母娘|婆婆|mother-in-law
 son: 儿子|son
 daughter: 女儿|闺女|daughter
-child: 孩子|小孩|子女|child|children|kid|dependant|dependent
+child: 孩子|小孩|子女|儿女|child|children|kid|dependant|dependent
 elder_brother: 哥哥|elder brother
 younger_brother: 弟弟|younger brother
 brother: 兄弟|brother
@@ -136,7 +136,7 @@ pledge: 抵押|质押|pledge|collateral|mortgaged
 settle: 结算|settle|settlement
 invoice: 发票|开票|invoice|bill|denominate|denominated
 price: 价格|报价|定价|标价|price|priced|quote
-trip: 旅行|旅游|出行|行程|游|trip|travel|holiday|vacation|visit|tour
+trip: 旅行|旅游|出行|行程|游|trip|journey|travel|holiday|vacation|visit|tour
 plan_noun: 方案|scheme
 contract: 合同|contract|agreement
 profession: 职业|profession|occupation
@@ -152,12 +152,18 @@ gold: 黄金|gold
 silver: 白银|silver
 crypto: 加密货币|虚拟货币|crypto|cryptocurrency|bitcoin|比特币
 rmb: 人民币|rmb|cny|renminbi|yuan
-usd: 美元|美金|usd|dollar
+usd: 美元|美金|usd|us dollar|dollar
 eur: 欧元|eur|euro
 gbp: 英镑|gbp|sterling|pound
 jpy: 日元|jpy|yen
 hkd: 港币|港元|hkd
-chf: 瑞士法郎|瑞郎|chf|franc
+chf: 瑞士法郎|瑞郎|chf|franc|swiss franc
+sek: 瑞典克朗|sek|swedish kronor|swedish krona
+nok: 挪威克朗|nok|norwegian kroner|norwegian krone
+inr: 卢比|印度卢比|inr|indian rupee|rupee
+aud: 澳元|aud|australian dollar
+cad: 加元|cad|canadian dollar
+sgd: 新加坡元|新元|新币|sgd|singapore dollar
 fiscal_year: 财年|会计年度|财政年度|fiscal year|financial year
 last_day: 截止日|最后一天|年结日|last day|year-end
 registered: 注册|登记|register|registered|registration|incorporate
@@ -232,13 +238,74 @@ PERSONS = frozenset(
 )
 """Concepts that name somebody other than the user: as the subject of a sentence they own the fact."""
 
+_KINDS = """
+@child: @son @daughter 一儿 一女 儿女 男孩 女孩 双胞胎 twin girl boy stepson stepdaughter
+@parents: @father @mother
+@pet: 猫 狗 英短 金毛 布偶 猫咪 小狗 兔子 cat dog labrador rabbit horse parrot kitten puppy
+sport: tennis football golf swim run cycl badminton basketball gym climb ski row squash yoga
+运动: 网球 足球 高尔夫 游泳 跑步 羽毛球 篮球 健身 爬山 滑雪 瑜伽 骑行
+@illness: @diabetes 高血压 心脏病 肾病 糖尿病 哮喘 慢性病 痛风 asthma cancer condition 健康 health
+@insurance: 医疗险 寿险 车险 重疾险 年金险 意外险 财产险 货运险 雇主责任险
+@loan: @mortgage @car_loan 经营贷 消费贷 信用贷 overdraft 分期
+负债: @loan @mortgage @car_loan 分期 房贷
+debt: @loan @mortgage @car_loan overdraft
+@invest: @fund @stock @bond @gold @silver @crypto
+衍生品: 远期 期权 掉期 互换
+derivative: forward option swap
+@house: flat apartment villa bungalow 别墅 公寓 商铺
+@car: 轿车 越野车 新能源车 电动车 van lorry truck
+@relative: @spouse @father @mother @son @daughter @brother @sister
+"""
+KINDS: frozenset[tuple[str, str]] = frozenset(
+    (general, special)
+    for general, _, specials in (line.partition(": ") for line in _KINDS.strip().splitlines())
+    for special in specials.split()
+)
+"""(general, special): the special names a kind of the general."""
+
+NAMES = frozenset(
+    "@" + name
+    for name in (
+        "rmb usd eur gbp jpy hkd chf sek nok inr aud cad sgd america china germany spain turkey italy france japan korea"
+        " britain denmark poland norway sweden switzerland netherlands taiwan vietnam thailand india greece portugal"
+        " ireland canada australia chile chinese_language english cantonese gold silver"
+    ).split()
+)
+"""Concepts that name one of a class (currencies, countries, languages): another one is another value."""
+
+MANY_VALUED = frozenset(
+    "@" + name
+    for name in (
+        "allergy like hobby speak own stock bond fund gold silver supplier buyer buyer_customer rival export import exposure supply"
+        " sell buy pet son daughter child friend invest read drink eat illness trip subsidiary branch shop factory warehouse"
+        " currency_exchange crypto partner guarantee"
+    ).split()
+) | frozenset(
+    "账户 运动 打 踢 玩 弹 收藏 关注 支持 学 会员 card account play collect follow support sport club watch account deal dealer"
+    " distributor 经销商 校区 校友 专利 商标 资质 证书 licence license grow make".split()
+)
+"""Attributes of which somebody has several at once: another value is one more."""
+
+SINGLE_VALUED = frozenset(
+    "@" + name
+    for name in (
+        "live work move main headquarters married single engaged divorced retire rate limit balance salary premium rent"
+        " cfo boss driver landlord accountant assistant statement registered list_ipo pending approve expire date_of_birth"
+        " fiscal_year last_day profession school university"
+    ).split()
+) | frozenset(
+    "状态 进度 阶段 客户经理 专属 法定代表人 董事长 总经理 审计 开户行 主管 负责人 联系人 地址 电话 manager auditor status stage chair"
+    " address number chairman director head lead".split()
+)
+"""Attributes that have one value at a time: another value replaces the first."""
+
 # Two of one line exclude each other as values of one attribute.
 _OPPOSITES = """
 电子|纸质  固定|浮动  租|自有  @rent|@own  @rent|@buy  @buy|@sell  @import|@export  @increase|@fall  @married|@single  @married|@engaged  @engaged|@single
 @married|@divorced  短|长  @short_term|@long_term  简短|详细  线上|线下  手机银行|网点  早|晚  @morning|@evening  paper|electronic  fixed|float  fixed|floating  fix|floating  @call|@email  @call|@message  @email|@message  @call|@wechat
 public|private  short|long  summary|report  block|unblock  open|close  active|inactive  保守|激进  稳健|激进  国内|海外  电汇|信用证  开|关  已|未  成功|失败  开通|关闭  正常|限制  正常|冻结
 conservative|aggressive  weekly|monthly  @weekly|@monthly  @daily|@weekly  @english|@cantonese  @english|@chinese_language  own|rent  full-time|part-time  employed|unemployed  online|branch  tea|coffee  robo|human
-trust|distrust  pending|approved  @pending|@approve  enabled|disabled  active|dormant  bull|bear
+fix|float  trust|distrust  pending|approved  @pending|@approve  enabled|disabled  active|dormant  bull|bear
 """
 OPPOSITES: frozenset[frozenset[str]] = frozenset(frozenset(pair.split("|")) for pair in _OPPOSITES.split())
 
@@ -254,5 +321,5 @@ STOP_ZH = frozenset(
     """的 了 着 过 是 为 在 和 与 及 或 也 还 又 再 都 就 才 把 被 让 给 对 向 从 到 于 以 之 其 这 那 这个 那个 该 此 有 个 家 等 中 上 下 里 内
     外 前 后 时 现 现在 目前 已 已经 将 会 能 可以 可 并 而 但 因 因为 所以 如果 由 用 来 去 所 得 地 请 吧 呢 吗 啊 说 表示 一个 一些 其实 本人
     自己 他 她 它 他们 她们 不 没 没有 未 无 非 不再 再也 要 想 很 比较 非常 一概 一律 只 只要 分别 大约 大概 左右 约 进行 以后 之后 以前 之前 以来
-    另 另外 另有 其中 每 各 上个月 去年 今年 明年 年内 最近 如今 当前 改 改为 变 成 变成 那套 那条 成为 起 共 一共 之内""".split()
+    另 另外 另有 其中 每 各 全部 完 全 都 平时 平常 通常 一般 事 方面 情况 上个月 去年 今年 明年 年内 最近 如今 当前 改 改为 变 成 变成 那套 那条 成为 起 共 一共 之内""".split()
 )

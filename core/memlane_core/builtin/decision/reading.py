@@ -10,7 +10,7 @@ from ..text.negation import Negation, negations_of_folded
 from ..text.normalise import fold, is_chinese
 from ..text.numerals import Quantity, QuantityKind, quantities_of_folded
 from ..text import markers
-from .lexicon import CONCEPT_OF, PERSONS, STOP_EN, STOP_ZH
+from .lexicon import CONCEPT_OF, NAMES, PERSONS, STOP_EN, STOP_ZH
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,8 @@ class Reading:
     """Concepts of persons other than the user that stand in the subject; empty = the user or a company."""
     retracts: bool
     erases: bool
-    changes: bool
+    becomes: bool
+    tells_now: bool
     adds: bool
 
     @property
@@ -49,13 +50,24 @@ class Reading:
         return len(self.negations) % 2 == 1
 
     @property
+    def predicate(self) -> str:
+        """Concept of the first word after the subject; "" if there is none."""
+        return next((w.concept for w in self.words if not w.subject), "")
+
+    @property
     def codes(self) -> frozenset[str]:
         """Digits that name a thing (card endings, contract numbers)."""
         return frozenset(q.code for q in self.quantities if q.kind is QuantityKind.CODE)
 
 
-_EN_TOKEN = re.compile(r"[a-zà-öø-ÿ]+(?:[-'&][a-zà-öø-ÿ]+)*", re.IGNORECASE)
-_CJK_RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]+")
+_EN_TOKEN = re.compile(
+    r"(?:mother|father|brother|sister|son|daughter)-in-law|co-founder|e-mail|short-term|long-term"
+    r"|[a-zà-öø-ÿ]+(?:['&][a-zà-öø-ÿ]+)*",
+    re.IGNORECASE,
+)
+_EN_PHRASE = re.compile(
+    r"\b(?:" + "|".join(sorted((w for w in CONCEPT_OF if " " in w), key=len, reverse=True)) + r")s?\b"
+)
 _IRREGULAR = {
     "bought": "buy", "sold": "sell", "paid": "pay", "held": "hold", "met": "meet", "lent": "lend", "built": "build", "grew": "grow", "grown": "grow",
     "fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise", "left": "leave", "lost": "lose", "made": "make", "taught": "teach", "wives": "wife",
@@ -109,7 +121,8 @@ def read(text: str) -> Reading:
         owners=_owners(words, chinese),
         retracts=markers.retracts(folded),
         erases=markers.erases(folded),
-        changes=markers.changes(folded),
+        becomes=markers.becomes(folded),
+        tells_now=markers.tells_now(folded),
         adds=markers.adds(folded),
     )
 
@@ -117,6 +130,8 @@ def read(text: str) -> Reading:
 def stem(word: str) -> str:
     """Base form of an English word by its ending; good enough to compare, not to print."""
     word = word.removesuffix("'s").removesuffix("'")
+    if " " in word:
+        return word if word in CONCEPT_OF else word.removesuffix("s")
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if word in CONCEPT_OF or len(word) <= 3:
@@ -136,7 +151,11 @@ def stem(word: str) -> str:
 
 
 def _english_words(cased: str, folded: str, taken: bytearray) -> Iterator[Word]:
+    phrases = [m for m in _EN_PHRASE.finditer(folded) if not any(taken[m.start() : m.end()])]
+    for phrase in phrases:
+        taken[phrase.start() : phrase.end()] = b"\1" * (phrase.end() - phrase.start())
     tokens = [m for m in _EN_TOKEN.finditer(folded) if not any(taken[m.start() : m.end()])]
+    tokens = sorted([*tokens, *phrases], key=lambda m: m.start())
     predicate = next(
         (
             m.start()
@@ -154,6 +173,7 @@ def _english_words(cased: str, folded: str, taken: bytearray) -> Iterator[Word]:
         proper = cased[match.start()].isupper() and not (
             first and (base in CONCEPT_OF or surface in _VERBS_EN)
         )
+        proper = proper or _concept(base) in NAMES
         yield Word(surface, _concept(base), match.start(), match.end(), proper, match.start() < predicate)
 
 
@@ -167,7 +187,7 @@ def _chinese_words(folded: str, taken: bytearray) -> Iterator[Word]:
             base = stem(surface)
         else:
             base = surface
-        yield Word(surface, _concept(base), start, end, tag in _NAME_TAGS, start < predicate)
+        yield Word(surface, _concept(base), start, end, tag in _NAME_TAGS or _concept(base) in NAMES, start < predicate)
 
 
 def _cut(folded: str) -> Iterator[tuple[str, str, int, int]]:

@@ -36,17 +36,16 @@ def explain(action: Action, fact: Reading, comparison: Comparison | None) -> str
 def _key(action: Action, fact: Reading, comparison: Comparison | None) -> str:
     if comparison is None:
         return "first"
-    features = comparison.features
     if action is Action.DELETE:
         return "retraction"
     if action is Action.NOOP:
         return "covered"
     if action is Action.ADD:
-        if features["owner"] or features["code"] or features["subject_swap"] > 0.4:
+        if comparison.other_thing:
             return "other_thing"
         return "one_more" if fact.adds else "unrelated"
-    if features["number_swap"]:
+    if comparison.number_swap:
         return "number"
-    if features["flip"] or features["opposite"]:
+    if comparison.reversed:
         return "negation"
-    return "change" if fact.changes else "detail"
+    return "change" if fact.becomes or fact.tells_now else "detail"

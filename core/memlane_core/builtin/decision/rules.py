@@ -86,9 +86,9 @@ def _choose(fact: Fact, situation: Situation, weights: Weights) -> Choice | None
     ranked = choices(situation, weights, retraction=retraction)
     if not fact.retraction:
         return ranked[0]
-    best = next(c for c in ranked if c.action is Action.DELETE)
+    best = next((c for c in ranked if c.action is Action.DELETE), None)
     add = next(c for c in ranked if c.action is Action.ADD)
-    return best if best.probability > add.probability else None
+    return best if best is not None and best.probability > add.probability else None
 
 
 def _plain(text: str) -> str:

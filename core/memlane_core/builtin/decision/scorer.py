@@ -6,7 +6,7 @@ P(choice) is proportional to exp(weights · features). The weights are data (`we
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -65,25 +65,40 @@ def survey(fact: Fact, candidates: Sequence[Candidate], *, nomination_threshold:
         "bias": 1.0,
         "similarity": best,
         "adds": float(reading.adds),
-        "changes": float(reading.changes),
+        "becomes": float(reading.becomes),
+        "now": float(reading.tells_now),
         "retracts": float(reading.retracts),
         "cover_fact": max((c.features["cover_fact"] for c in comparisons), default=0.0),
     }
     return Situation(reading, others, comparisons, add_features)
 
 
-def choices(situation: Situation, weights: Weights, *, retraction: bool) -> list[Choice]:
-    """All choices, most probable first. DELETE is one only where something is taken back."""
-    allowed = [a for a in TARGETED if a is not Action.DELETE or retraction]
-    options: list[tuple[Action, int | None, float]] = [
-        (Action.ADD, None, dot(weights["ADD"], situation.add_features))
-    ]
+def options(
+    situation: Situation, *, retraction: bool
+) -> Iterator[tuple[Action, int | None, Mapping[str, float]]]:
+    """Every decision that is possible at all, with its features. DELETE needs a retraction, NOOP that the fact says
+    nothing else than the candidate; another person's memory is no target."""
+    yield Action.ADD, None, situation.add_features
     for i, comparison in enumerate(situation.comparisons):
-        options.extend((a, i, dot(weights[a.value], comparison.features)) for a in allowed)
-    top = max(score for _, _, score in options)
-    mass = [math.exp(score - top) for _, _, score in options]
+        if not comparison.may_concern:
+            continue
+        yield Action.UPDATE, i, comparison.features
+        if retraction:
+            yield Action.DELETE, i, comparison.features
+        if comparison.may_repeat:
+            yield Action.NOOP, i, comparison.features
+
+
+def choices(situation: Situation, weights: Weights, *, retraction: bool) -> list[Choice]:
+    """All choices, most probable first."""
+    scored = [
+        (action, i, dot(weights[action.value], features))
+        for action, i, features in options(situation, retraction=retraction)
+    ]
+    top = max(score for _, _, score in scored)
+    mass = [math.exp(score - top) for _, _, score in scored]
     total = sum(mass)
-    ranked = [Choice(a, i, m / total) for (a, i, _), m in zip(options, mass, strict=True)]
+    ranked = [Choice(a, i, m / total) for (a, i, _), m in zip(scored, mass, strict=True)]
     ranked.sort(key=lambda c: -c.probability)
     return ranked
 

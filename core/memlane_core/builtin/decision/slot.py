@@ -3,7 +3,6 @@
 from .comparison import compare, word_weights
 from .reading import Reading, read
 
-_OTHER_SUBJECT = 0.3
 _OVERLAP = 0.25
 
 
@@ -15,10 +14,6 @@ def same_slot(a: str, b: str) -> bool:
 
 def same_slot_of(a: Reading, b: Reading) -> bool:
     """As `same_slot`, for texts that are read already."""
-    features = compare(a, b, 0.0, word_weights([b])).features
-    return not (
-        features["owner"]
-        or features["code"]
-        or features["subject_swap"] > _OTHER_SUBJECT
-        or max(features["cover_fact"], features["letters_fact"]) < _OVERLAP
-    )
+    comparison = compare(a, b, 0.0, word_weights([b]))
+    features = comparison.features
+    return not comparison.other_thing and max(features["cover_fact"], features["letters_fact"]) >= _OVERLAP

@@ -53,6 +53,7 @@ _DATE = re.compile(
     rf"|\b{_month(3)},? (?P<en3_y>(?:19|20)\d\d)\b"
     rf"|\b(?:in|every|each|until|since|from|by|next|last) (?:early |mid-?|late )?{_month(4)}(?:,? (?P<en4_y>(?:19|20)\d\d)\b)?"
     r"|\bthe (?P<th_d>[12]?\d|3[01])(?:st|nd|rd|th)\b|(?<!\d)(?P<th2_d>[12]?\d|3[01])(?:st|nd|rd|th)\b(?= of (?:the|each|every))"
+    r"|\bthe (?P<first>first)(?= (?:day )?of (?:the|each|every) month)"
     r"|(?<=[a-z] )(?P<y_y>(?:19|20)\d\d)(?!\d|[ ]?(?:people|employees|units|tonnes|square|sqm))(?=[\s.,;)']|$)"
 )
 _MONTH_GROUPS = {name: int(name.split("_")[1]) for name in _DATE.groupindex if re.fullmatch(r"m\d_\d+", name)}
@@ -67,6 +68,8 @@ def find_dates(folded: str) -> Iterator[tuple[PartialDate, int, int]]:
         if month is None:
             month = next((n for name, n in _MONTH_GROUPS.items() if said[name]), None)
         day = _first(said, ("iso_d", "zh_d", "md_d", "d_d", "en_d", "en2_d", "th_d", "th2_d"))
+        if said["first"]:
+            day = 1
         quarter = _first(said, ("zh_q", "q_q", "q_en"))
         if said["y_y"] and not _reads_as_year(folded, match.start()):
             continue

@@ -198,6 +198,8 @@ _EN_NOT_NUMBERS = re.compile(
     r"\b(?:one of|no one|second-?hand|at first|first of all|one another|the one|this one|that one|which one|every one|a second)\b"
 )
 _ARTICLE_MEASURES = frozenset((*"个家套只笔名位张辆条间份部次批件处艘架栋项款座天周", "个月"))
+_AFTER_PER_YEAR = frozenset("的要能可收赚付交约有花挣")
+"""What follows 一年 where it means "a year" as a rate ("一年的收入") rather than a length of time."""
 _HALF_DAY = frozenset(("下午", "傍晚", "晚上", "晚", "夜里", "中午"))
 
 
@@ -352,7 +354,10 @@ def _quantity(match: re.Match[str]) -> Quantity | None:
             value = -value
     elif match["zh"]:
         value = chinese_number(match["zh"])
-        weak = match["zh"] == "一" and unit_text in _ARTICLE_MEASURES
+        following = match.string[match.end() : match.end() + 1]
+        weak = match["zh"] == "一" and (
+            unit_text in _ARTICLE_MEASURES or (unit_text == "年" and following in _AFTER_PER_YEAR)
+        )
         if match["zh"] in ("万", "亿", "千", "百"):
             return None
         if match["zh"] == "一" and not unit_text:
