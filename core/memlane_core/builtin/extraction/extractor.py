@@ -5,7 +5,7 @@ import re
 
 from ...domain.conversation import Extraction, Fact, Message, Role
 from ...domain.limits import MAX_CONTENT_BYTES
-from ...guards.secrets import SecretPolicy, redact, scrub_fact
+from ..text.secrets import SecretPolicy, redact, scrub_fact
 from ...ports.extractor import ExtractionRequest
 from ..text.negation import negative
 from ..text.normalise import fold, is_chinese

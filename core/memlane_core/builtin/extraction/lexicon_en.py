@@ -1,4 +1,4 @@
-# ruff: noqa: E501
+# ruff: noqa: E501, SIM905
 # Word lists read better whole.
 """English words that decide what a clause is."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...domain.conversation import RejectedFact
-from ...guards.secrets import SecretPolicy
+from ..text.secrets import SecretPolicy
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 
 import re
 
-from ...guards.secrets import MASK, redact, scrub_fact
+from ..text.secrets import MASK, redact, scrub_fact
 from ..text.numerals import find_quantities
 from . import lexicon_en as words
 from . import when_en

@@ -5,7 +5,7 @@ import re
 
 import rjieba
 
-from ...guards.secrets import MASK, redact, scrub_fact
+from ..text.secrets import MASK, redact, scrub_fact
 from ..text.numerals import QuantityKind, find_quantities
 from . import lexicon_zh as words
 from . import when_zh
