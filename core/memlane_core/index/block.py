@@ -17,7 +17,7 @@ from ..lexical import row_tokens
 from ..ports.vector_store import StoredRow
 from .query import Hit, SearchQuery
 
-LEXICAL_WEIGHT = 0.4
+LEXICAL_WEIGHT = 0.5
 """Weight of the normalised BM25 beside the cosine; chosen on the retrieval set (docs/adr/0004)."""
 
 RecordFactory = Callable[[Memory], object]

@@ -1,6 +1,6 @@
 """Erasure, legal hold and the audit log, on the journal. All calls block."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -157,6 +157,6 @@ class ComplianceStore(Protocol):
         """Recomputes every hash of the log, of all tenants: it is one chain."""
         ...
 
-    def export(self, tenant: str, user_id: str) -> Iterator[tuple[str, str]]:
+    def export(self, tenant: str, user_id: str) -> Generator[tuple[str, str], None, None]:
         """Everything kept about a user: pairs of kind (revision, message, ingestion, event) and JSON."""
         ...

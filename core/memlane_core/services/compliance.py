@@ -1,8 +1,10 @@
 """The right to be forgotten, and the proof of it."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncIterator, Callable
+from itertools import islice
 from typing import Any
 
 from ..domain.errors import LegalHold
@@ -20,6 +22,8 @@ from .receipts import Receipt, from_json, sign, to_json
 from .sessions import SessionService
 from .sweeper import Retention, Sweeper
 from .writer import MemoryWriter
+
+_EXPORT_CHUNK = 100
 
 
 class ComplianceService:
@@ -69,7 +73,7 @@ class ComplianceService:
         receipt = await asyncio.shield(self._forget(call, user_id, detail, purge_now, request))
         if purge_now:
             await self._sweeper.purge(call, user_id=user_id)
-            await self._sweeper.scrub(call)
+            await self._sweeper.scrub(call.tenant)
         return receipt
 
     async def _forget(
@@ -169,13 +173,10 @@ class ComplianceService:
             detail=detail,
             time_us=self._now_us(),
         )
-        records = self._store.export(call.tenant, user_id)
-        while True:
-            chunk = await self._offload(_take, records, 100)
-            for kind, text in chunk:
-                yield kind, json.loads(text)
-            if len(chunk) < 100:
-                return
+        with contextlib.closing(self._store.export(call.tenant, user_id)) as records:
+            while chunk := await self._offload(list, islice(records, _EXPORT_CHUNK)):
+                for kind, text in chunk:
+                    yield kind, json.loads(text)
 
     async def purge_expired(self, call: Call, *, detail: str) -> tuple[int, int, int]:
         """(expired, purged, kept back by legal hold)."""
@@ -196,12 +197,3 @@ class ComplianceService:
 
     def _now_us(self) -> int:
         return int(self._clock.now() * 1_000_000)
-
-
-def _take(records: Any, count: int) -> list[tuple[str, str]]:
-    taken = []
-    for record in records:
-        taken.append(record)
-        if len(taken) == count:
-            break
-    return taken

@@ -6,6 +6,7 @@ import logging
 import random
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ..domain.conversation import Fact, Message
@@ -193,7 +194,7 @@ class IngestionService:
             task = group.create_task(self._run(job))
             key = (job.tenant, job.user_id)
             self._running[key].add(task)
-            task.add_done_callback(lambda done, key=key: self._finished(key, done))
+            task.add_done_callback(partial(self._finished, key))
         return bool(jobs)
 
     def _finished(self, key: tuple[str, str], task: asyncio.Task[None]) -> None:

@@ -245,7 +245,8 @@ class MemoryService:
         vectors = await self._embedder.embed(
             [content], timeout_seconds=call.deadline.timeout_seconds(_EMBED_SECONDS)
         )
-        return vectors[0]
+        vector: NDArray[np.float32] = vectors[0]
+        return vector
 
     async def _replay(self, call: Call, user_id: str, request: RequestStamp | None) -> Written | None:
         if request is None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..domain.errors import InvalidArgument
 from ..index import Block, Hit, SearchQuery, UserIndex, search_many
 from ..lexical import QueryTokens, query_tokens
 from ..ports.clock import Clock
@@ -96,10 +95,7 @@ class SearchService:
         """The same with the query embedded already; `started` (perf_counter_ns) is where the call began."""
         embed_done = time.perf_counter_ns()
         started = embed_done if started is None else started
-        if command.as_of_us is None:
-            block = await self._blocks.get(call, command.user_id, command.consistency)
-        else:
-            block = await self._past_block(call, command.user_id, command.as_of_us)
+        block = await self._block(call, command)
         searched_from = time.perf_counter_ns()
         hits = block.search(self._query(command, embedded))
         done = time.perf_counter_ns()
@@ -125,11 +121,8 @@ class SearchService:
 
     async def resolve(self, call: Call, command: SearchCommand) -> tuple[Block, SearchQuery]:
         """Block and query of one search of a batch. Raises as `search` does."""
-        if command.as_of_us is not None:
-            raise InvalidArgument.of("as_of", "is not offered in a batch: search one by one")
         embedded = await self.embed(call, command)
-        block = await self._blocks.get(call, command.user_id, command.consistency)
-        return block, self._query(command, embedded)
+        return await self._block(call, command), self._query(command, embedded)
 
     def search_resolved(self, pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:
         """Hits of many searches, in order, in one kernel call."""
@@ -146,6 +139,11 @@ class SearchService:
             created_after=command.created_after,
             created_before=command.created_before,
         )
+
+    async def _block(self, call: Call, command: SearchCommand) -> Block:
+        if command.as_of_us is None:
+            return await self._blocks.get(call, command.user_id, command.consistency)
+        return await self._past_block(call, command.user_id, command.as_of_us)
 
     async def _past_block(self, call: Call, user_id: str, as_of_us: int) -> Block:
         """A block of what was known at a past moment; built for this one call, its texts embedded anew."""

@@ -19,6 +19,7 @@ from .writer import MemoryWriter
 _log = logging.getLogger(__name__)
 
 _BATCH = 500
+_COMPACT_SECONDS = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Retention:
     replay_seconds: int = 7 * 86_400
     """How long answers are kept for replays of a request_id."""
     sweep_every_seconds: float = 60.0
+    scrub_every_seconds: float = 3600.0
+    """Least time between two scrubs of the files by the background sweep; a purge on request scrubs at once."""
 
 
 class Sweeper:
@@ -60,13 +63,16 @@ class Sweeper:
         self._offload = offload
         self._clock = clock
         self._retention = retention
+        self._unscrubbed: set[str] = set()
+        self._scrubbed_at = clock.now()
 
     async def run_forever(self) -> None:
         while True:
             await asyncio.sleep(self._retention.sweep_every_seconds)
             try:
+                rested = self._clock.now() - self._scrubbed_at >= self._retention.scrub_every_seconds
                 for tenant in await self._offload(self._journal.tenants):
-                    await self.sweep(Call(tenant, "sweeper", Deadline.after(600.0)))
+                    await self.sweep(Call(tenant, "sweeper", Deadline.after(600.0)), scrub=rested)
                 await self._offload(
                     self._journal.expire_requests,
                     before_us=self._now_us() - self._retention.replay_seconds * 1_000_000,
@@ -74,10 +80,16 @@ class Sweeper:
             except Unavailable as error:
                 _log.warning("sweep put off: %s", error.reason)
 
-    async def sweep(self, call: Call) -> Swept:
-        """Expire, then purge, what is due in one tenant; safe to repeat and to interrupt."""
+    async def sweep(self, call: Call, *, scrub: bool = True) -> Swept:
+        """Expire, then purge, what is due in one tenant; safe to repeat and to interrupt.
+
+        `scrub` also makes what was purged disappear from the files, which stops writers for a moment.
+        """
         expired = await self._expire(call)
         purged, held = await self.purge(call)
+        self._unscrubbed.update([call.tenant] if purged else [])
+        if scrub and self._unscrubbed:
+            await self.scrub()
         return Swept(expired, purged, held)
 
     async def _expire(self, call: Call) -> int:
@@ -87,8 +99,13 @@ class Sweeper:
             due = await self._offload(self._history.expired, call.tenant, now_seconds=int(now), limit=_BATCH)
             if not due:
                 return total
+            expired = 0
             for user_id, memory_ids in due:
-                total += await self._expire_user(call, user_id, memory_ids)
+                expired += await self._expire_user(call, user_id, memory_ids)
+            total += expired
+            if not expired:
+                # Lost races or rows that the store does not have yet: the next sweep meets them again.
+                return total
 
     async def _expire_user(self, call: Call, user_id: str, memory_ids: tuple[str, ...]) -> int:
         now = self._clock.now()
@@ -145,14 +162,16 @@ class Sweeper:
             total += removed
             if not removed:
                 break
-        if total:
-            await self.scrub(call)
         return total, held
 
-    async def scrub(self, call: Call) -> None:
-        """Make what was purged disappear from the files of store and journal."""
-        await self._offload(self._store.compact, call.tenant, timeout_seconds=120.0)
+    async def scrub(self, *tenants: str) -> None:
+        """Make what was purged from these tenants, and by sweeps before, disappear from the files of store and
+        journal."""
+        for tenant in sorted({*tenants, *self._unscrubbed}):
+            await self._offload(self._store.compact, tenant, timeout_seconds=_COMPACT_SECONDS)
         await self._offload(self._compliance.scrub)
+        self._unscrubbed.clear()
+        self._scrubbed_at = self._clock.now()
 
     async def _purge_items(self, call: Call, items: list[PurgeItem]) -> int:
         by_user: dict[str, list[PurgeItem]] = defaultdict(list)

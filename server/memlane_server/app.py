@@ -1,0 +1,359 @@
+"""Composition root: the only place that names adapters."""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from memlane_core import kernels
+from memlane_core.adapters.clock import OffsetFileClock, SystemClock
+from memlane_core.adapters.local_embedder import LocalEmbedder
+from memlane_core.adapters.milvus import MilvusStore
+from memlane_core.adapters.openai.chat import OpenAIChatModel
+from memlane_core.adapters.openai.client import ChatClient
+from memlane_core.adapters.openai.decider import ModelDecider
+from memlane_core.adapters.openai.extractor import ModelExtractor
+from memlane_core.adapters.openai.settings import ChatSettings, TokenParameter
+from memlane_core.adapters.openai_embedder import OpenAIEmbedder
+from memlane_core.adapters.signing import Ed25519Signer
+from memlane_core.adapters.sql import SqlJournal
+from memlane_core.builtin.decision import RulesDecider
+from memlane_core.builtin.extraction import RulesExtractor
+from memlane_core.domain.errors import FailedPrecondition, NotConfigured, Unavailable
+from memlane_core.guards import GuardPolicy
+from memlane_core.guards.secrets import SecretPolicy, redact
+from memlane_core.index import UserIndex
+from memlane_core.ports.clock import Clock
+from memlane_core.ports.decider import Decider
+from memlane_core.ports.embedder import Embedder
+from memlane_core.ports.extractor import Extractor
+from memlane_core.ports.vector_store import StoredRow
+from memlane_core.services.blocks import UserBlocks
+from memlane_core.services.chat import MODEL_SETTING, ChatService
+from memlane_core.services.compliance import ComplianceService
+from memlane_core.services.consistency import Positions
+from memlane_core.services.context import ContextPolicy, ContextService
+from memlane_core.services.embedding_cache import CachingEmbedder
+from memlane_core.services.ingestion import IngestionPolicy, IngestionService
+from memlane_core.services.knowledge import KnowledgeService
+from memlane_core.services.locks import KeyedLocks
+from memlane_core.services.memories import MemoryService
+from memlane_core.services.offload import Offload
+from memlane_core.services.remember import RememberPolicy, RememberService
+from memlane_core.services.rules import RulesService
+from memlane_core.services.search import SearchService
+from memlane_core.services.sessions import SessionService
+from memlane_core.services.sweeper import Retention, Sweeper
+from memlane_core.services.writer import MemoryWriter
+
+from .config import EmbeddingSettings, ModelSettings, Settings
+from .services import Services
+from .translate import memory_record
+
+_log = logging.getLogger(__name__)
+
+_SCAN_ROWS = 5000
+_SCAN_SECONDS = 300.0
+_PROBE_SECONDS = 1.0
+
+
+class App:
+    """Everything between the settings and the gRPC server. `open` blocks; `start` and `stop` run on the loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._lock: int | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._on_ready: Callable[[bool], None] = lambda ready: None
+
+    def open(self) -> None:
+        """Lock the data directory, open journal and store. Raises FailedPrecondition (data in use, StoreMismatch),
+        Unavailable, NotConfigured, with texts made for an operator."""
+        settings = self.settings
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        self._lock = _lock(settings.data_dir)
+        self.clock: Clock = (
+            OffsetFileClock(settings.clock_offset_file) if settings.clock_offset_file else SystemClock()
+        )
+        self.journal = SqlJournal(settings.journal_url)
+        self.embedder = CachingEmbedder(
+            _embedder(settings.embedding), max_entries=settings.index.query_cache_entries
+        )
+        self.store = MilvusStore(
+            settings.milvus_uri,
+            collection_prefix=settings.store.collection_prefix,
+            dimension=self.embedder.dimension,
+            embedder_model=self.embedder.model,
+            index_type=settings.store.index_type,
+            token=settings.store.milvus_token.get_secret_value() or None,
+        )
+        self.store.open(sorted({settings.tenant, *self.journal.tenants()}))
+        self.index = UserIndex(
+            self.embedder.dimension, settings.index.budget_mib * 2**20, record_factory=memory_record
+        )
+
+    def wire(self) -> Services:
+        """Build the use cases. On the event loop, after `open`."""
+        settings = self.settings
+        journal, store, index, clock = self.journal, self.store, self.index, self.clock
+        self.offload = offload = Offload(settings.server.io_threads)
+        write_locks = KeyedLocks()
+        self.positions = positions = Positions(journal, offload, write_locks)
+        self.writer = writer = MemoryWriter(
+            journal, store, index, offload, positions, write_locks, on_store_state=self._store_state
+        )
+        blocks = UserBlocks(index, store, journal, offload, positions, write_locks)
+        memories = MemoryService(
+            embedder=self.embedder,
+            blocks=blocks,
+            journal=journal,
+            history=journal,
+            writer=writer,
+            offload=offload,
+            clock=clock,
+        )
+        search = SearchService(
+            embedder=self.embedder, blocks=blocks, index=index, memories=memories, clock=clock
+        )
+        secrets = SecretPolicy(frozenset(settings.memory.secret_kinds), settings.memory.keep_last_four)
+        extractor, decider, rules_decider, chat_client = self._deciders(secrets)
+        remember = RememberService(
+            extractor=extractor,
+            decider=decider,
+            rules=rules_decider,
+            embedder=self.embedder,
+            blocks=blocks,
+            journal=journal,
+            writer=writer,
+            offload=offload,
+            clock=clock,
+            policy=RememberPolicy(
+                candidates=settings.memory.candidates,
+                secrets=secrets,
+                guards=GuardPolicy(max_deletions=settings.memory.max_deletions_per_call),
+            ),
+        )
+        sessions = SessionService(store=journal, offload=offload, clock=clock, secrets=secrets)
+        rules = RulesService(store=journal, offload=offload, clock=clock, positions=positions)
+        knowledge = KnowledgeService(
+            embedder=self.embedder,
+            store=store,
+            journal=journal,
+            history=journal,
+            writer=writer,
+            positions=positions,
+            offload=offload,
+            clock=clock,
+        )
+        context = ContextService(
+            search=search,
+            knowledge=knowledge,
+            rules=rules,
+            sessions=sessions,
+            policy=ContextPolicy(
+                templates=settings.context.templates(),
+                zone=ZoneInfo(settings.context.time_zone),
+                knowledge_top_k=settings.context.knowledge_top_k,
+                knowledge_min_score=settings.context.knowledge_min_score,
+                rounds=settings.context.rounds,
+            ),
+        )
+        self.ingestion = IngestionService(
+            queue=journal,
+            remember=remember,
+            offload=offload,
+            clock=clock,
+            policy=IngestionPolicy(
+                workers=settings.ingestion.workers,
+                max_attempts=settings.ingestion.max_attempts,
+                max_backlog=settings.ingestion.max_backlog,
+                max_backlog_per_user=settings.ingestion.max_backlog_per_user,
+            ),
+            secrets=secrets,
+        )
+        retention = Retention(
+            purge_after_seconds=int(settings.retention.purge_after_days * 86_400),
+            replay_seconds=int(settings.retention.replay_days * 86_400),
+            sweep_every_seconds=settings.retention.sweep_every_seconds,
+        )
+        self.sweeper = Sweeper(
+            journal=journal,
+            history=journal,
+            compliance=journal,
+            store=store,
+            writer=writer,
+            offload=offload,
+            clock=clock,
+            retention=retention,
+        )
+        compliance = ComplianceService(
+            store=journal,
+            journal=journal,
+            index=index,
+            writer=writer,
+            sessions=sessions,
+            sweeper=self.sweeper,
+            embedder=self.embedder,
+            positions=positions,
+            offload=offload,
+            clock=clock,
+            signer=Ed25519Signer(settings.data_dir / "receipt-key.pem"),
+            retention=retention,
+            cancel_work=self.ingestion.cancel_user,
+        )
+        chat = ChatService(
+            context=context,
+            sessions=sessions,
+            model=OpenAIChatModel(chat_client) if chat_client else None,
+        )
+        return Services(
+            remember=remember,
+            ingestion=self.ingestion,
+            memories=memories,
+            search=search,
+            sessions=sessions,
+            context=context,
+            chat=chat,
+            knowledge=knowledge,
+            rules=rules,
+            compliance=compliance,
+            positions=positions,
+            clock=clock,
+        )
+
+    async def start(self, on_ready: Callable[[bool], None]) -> None:
+        """Compile, replay what the store has not acknowledged, fill the index, start the background work.
+
+        `on_ready` is told whenever the service becomes ready or stops being so. Raises Unavailable.
+        """
+        self._on_ready = on_ready
+        await self.offload(kernels.warm_up)
+        replayed = await self.writer.replay_pending()
+        if replayed:
+            _log.info("applied what was journaled and not stored yet", extra={"rows": replayed})
+        await self._fill_index()
+        for work in (
+            self.writer.reconcile_forever(),
+            self.sweeper.run_forever(),
+            self.ingestion.run_forever(),
+            self._probe_forever(),
+        ):
+            self._tasks.append(asyncio.create_task(work))
+        on_ready(True)
+
+    async def _fill_index(self) -> None:
+        wanted = self.settings.index.fill_at_start
+        if wanted == "never" or (wanted == "auto" and not self.settings.uses_milvus_lite):
+            return
+        for tenant in sorted({self.settings.tenant, *self.journal.tenants()}):
+            await self.offload(self._fill_tenant, tenant)
+        stats = self.index.stats()
+        _log.info("index filled", extra={"users": stats.users, "rows": stats.rows, "bytes": stats.bytes})
+
+    def _fill_tenant(self, tenant: str) -> None:
+        """One pass over the collection instead of one query per cold user, while the budget lasts."""
+        rows: dict[str, list[StoredRow]] = {}
+        for batch in self.store.scan(tenant, batch_rows=_SCAN_ROWS, timeout_seconds=_SCAN_SECONDS):
+            for row in batch:
+                rows.setdefault(row.memory.user_id, []).append(row)
+        position = self.positions.seen
+        for user_id, own in rows.items():
+            if not self.index.has_room():
+                break
+            self.index.put_user(tenant, user_id, own, position)
+
+    def _store_state(self, up: bool) -> None:
+        self._on_ready(up)
+
+    async def _probe_forever(self) -> None:
+        while True:
+            await asyncio.sleep(_PROBE_SECONDS)
+            await self.writer.probe()
+
+    async def stop(self) -> None:
+        """Finish what was begun, acknowledge what was applied, close. Safe after a failed start."""
+        if hasattr(self, "ingestion"):
+            self.ingestion.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if hasattr(self, "writer"):
+            with contextlib.suppress(Unavailable):
+                await self.writer.flush_applied()
+            await asyncio.to_thread(self.offload.close)
+        await asyncio.to_thread(self.close)
+
+    def close(self) -> None:
+        """Undo `open`; blocks."""
+        for part in ("store", "journal"):
+            if hasattr(self, part):
+                getattr(self, part).close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _deciders(self, secrets: SecretPolicy) -> tuple[Extractor, Decider, RulesDecider, ChatClient | None]:
+        settings = self.settings
+        rules = RulesDecider(nomination_threshold=self.embedder.nomination_threshold)
+        client = _chat_client(settings.chat) if settings.chat.configured else None
+        wanted = settings.memory.decider
+        if wanted == "model" and client is None:
+            raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
+        if client is None or wanted == "rules":
+            return RulesExtractor(secrets=secrets), rules, rules, client
+
+        def cut(text: str) -> str:
+            return redact(text, secrets).text
+
+        return (
+            ModelExtractor(client, redact=cut),
+            ModelDecider(client, fallback=rules, redact=cut),
+            rules,
+            client,
+        )
+
+
+def _embedder(settings: EmbeddingSettings) -> Embedder:
+    if settings.provider == "local":
+        return LocalEmbedder()
+    if not settings.base_url:
+        raise NotConfigured("embedding.provider = openai", "embedding.base_url (MEMLANE_EMBEDDING__BASE_URL)")
+    return OpenAIEmbedder(
+        base_url=settings.base_url,
+        api_key=settings.api_key.get_secret_value(),
+        model=settings.model,
+        dimension=settings.dimension,
+        timeout_seconds=settings.timeout_seconds,
+    )
+
+
+def _chat_client(settings: ModelSettings) -> ChatClient:
+    return ChatClient(
+        ChatSettings(
+            base_url=settings.base_url,
+            api_key=settings.api_key.get_secret_value(),
+            model=settings.model,
+            temperature=settings.temperature,
+            timeout_seconds=settings.timeout_seconds,
+            token_parameter=TokenParameter(settings.token_parameter),
+            max_output_tokens=settings.max_output_tokens,
+        )
+    )
+
+
+def _lock(directory: Path) -> int:
+    """Hold the data directory for this process; the lock goes with the process, also by kill -9."""
+    descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise FailedPrecondition(
+            f"data directory {directory} is in use by another memlane process; "
+            "stop that one or choose another data_dir"
+        ) from None
+    return descriptor
