@@ -146,20 +146,19 @@ class Catalog:
         )
         return answer
 
-    def pages(
-        self, name: str, expression: str, deadline: Deadline, *, rows: int
-    ) -> Iterator[list[dict[str, Any]]]:
-        """Whole rows that match, at most `rows` a page. Rows written meanwhile may or may not be among them."""
-        first = self.query(name, expression, ALL_COLUMNS, deadline, limit=rows)
-        if len(first) < rows:
-            if first:
-                yield first
-            return
-        # More than a page: limit and offset do not reach beyond 16,384 rows, and no engine sorts by id. So list
-        # the ids, which are small, and read the rows by them.
+    def rows(self, name: str, expression: str, deadline: Deadline) -> list[dict[str, Any]]:
+        """Whole rows that match. With more than a page of them, rows written meanwhile may or may not be there."""
+        first = self.query(name, expression, ALL_COLUMNS, deadline, limit=self.page_rows)
+        if len(first) < self.page_rows:
+            return first
+        # Limit and offset do not reach beyond 16,384 rows, and no engine sorts by id. So list the ids, which are
+        # small, and read the rows by them.
+        return self.by_ids(name, self.ids(name, expression, deadline), deadline)
+
+    def ids(self, name: str, expression: str, deadline: Deadline) -> list[str]:
+        """Ids of the rows that match, sorted."""
         found = self.query(name, expression, [Column.MEMORY_ID.value], deadline)
-        for batch in batches(sorted({row[Column.MEMORY_ID.value] for row in found}), rows):
-            yield self.by_ids(name, batch, deadline)
+        return sorted({row[Column.MEMORY_ID.value] for row in found})
 
     def by_ids(self, name: str, ids: Sequence[str], deadline: Deadline) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []

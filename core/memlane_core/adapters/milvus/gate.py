@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from ...domain.errors import StoreUnavailable
 from .calls import Deadline
 
+_SWAP_PATIENCE_SECONDS = 5.0
+
 
 class Gate:
     """Writers one at a time; readers beside them, except while collections are being swapped.
@@ -50,10 +52,12 @@ class Gate:
 
     @contextmanager
     def swap(self, deadline: Deadline) -> Iterator[None]:
-        """No reader inside; for the holder of the writers' turn. Raises StoreUnavailable."""
+        """No reader inside; for the holder of the writers' turn. Raises StoreUnavailable when those inside do not
+        leave soon: new ones wait outside for just as long."""
+        patience = min(_SWAP_PATIENCE_SECONDS, deadline.remaining_seconds())
         with self._condition:
             self._swapping = True
-            if not self._condition.wait_for(lambda: self._readers == 0, deadline.remaining_seconds()):
+            if not self._condition.wait_for(lambda: self._readers == 0, patience):
                 self._swapping = False
                 self._condition.notify_all()
                 raise StoreUnavailable("readers do not leave the vector store")

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from . import filters
 from .calls import Deadline, MilvusCalls
-from .catalog import Catalog
+from .catalog import Catalog, batches
 from .gate import Gate
 from .schema import ALL_COLUMNS
 
@@ -38,10 +38,11 @@ class Rewriter:
         copy, old = name + _COPY, name + _OLD
         self._calls("drop_collection", copy, deadline=deadline)
         self._catalog.create(copy, deadline)
-        for page in self._catalog.pages(name, filters.ANYTHING, deadline, rows=self._catalog.page_rows):
-            self._calls(
-                "upsert", copy, [{key: row[key] for key in ALL_COLUMNS} for row in page], deadline=deadline
-            )
+        remaining = self._catalog.ids(name, filters.ANYTHING, deadline)
+        for batch in batches(remaining, self._catalog.page_rows):
+            page = self._catalog.by_ids(name, batch, deadline)
+            rows = [{key: row[key] for key in ALL_COLUMNS} for row in page]
+            self._calls("upsert", copy, rows, deadline=deadline)
         self._calls("flush", copy, deadline=deadline)
         with self._gate.swap(deadline):
             self._calls("rename_collection", name, old, deadline=deadline)

@@ -107,11 +107,7 @@ class MilvusStore:
             name = engine.catalog.existing(tenant, knowledge=False, deadline=deadline)
             if name is None:
                 return []
-            found = [
-                from_columns(row)
-                for page in engine.catalog.pages(name, mine, deadline, rows=engine.catalog.page_rows)
-                for row in page
-            ]
+            found = [from_columns(row) for row in engine.catalog.rows(name, mine, deadline)]
         # The rows beyond a first page are read by id, some time after they were found.
         return [row for row in found if row.memory.user_id == user_id and not row.is_deleted]
 
@@ -122,12 +118,14 @@ class MilvusStore:
             name = engine.catalog.existing(tenant, knowledge=False, deadline=deadline)
             if name is None:
                 return
-            rows = min(batch_rows, engine.catalog.page_rows)
-            live = f"{filters.ANYTHING} and {filters.NOT_DELETED}"
-            for page in engine.catalog.pages(name, live, deadline, rows=rows):
-                batch = [from_columns(row) for row in page if not row[Column.IS_DELETED]]
-                if batch:
-                    yield batch
+            ids = engine.catalog.ids(name, f"{filters.ANYTHING} and {filters.NOT_DELETED}", deadline)
+        for batch in batches(ids, min(batch_rows, engine.catalog.page_rows)):
+            # Not held between batches: whoever fills an index from this may take its time.
+            with engine.gate.read(deadline):
+                page = engine.catalog.by_ids(name, batch, deadline)
+            rows = [from_columns(row) for row in page if not row[Column.IS_DELETED]]
+            if rows:
+                yield rows
 
     def get(
         self, tenant: str, memory_ids: Sequence[str], *, knowledge: bool = False, timeout_seconds: float
@@ -164,9 +162,9 @@ class MilvusStore:
         with engine.gate.write(deadline):
             for batch in batches(dict.fromkeys(memory_ids), _DELETE_IDS):
                 # Never `ids=`: the driver puts them into a filter without escaping.
-                engine.calls(
-                    "delete", name, filter=filters.any_of(Column.MEMORY_ID, batch), deadline=deadline
-                )
+                chosen = filters.any_of(Column.MEMORY_ID, batch)
+                engine.calls("delete", name, filter=chosen, deadline=deadline)
+                engine.changed(name)
 
     def search_knowledge(self, query: KnowledgeQuery) -> list[KnowledgeHit]:
         deadline = Deadline.after(query.timeout_seconds)
@@ -247,7 +245,10 @@ class _Opened:
         self._names = names
         self._rewriter = Rewriter(calls, self.catalog, self.gate)
         self._unflushed: dict[str, int] = {}
-        """Rows since the last flush, by collection; changed by the holder of the writers' turn only."""
+        """Rows since the last flush, by collection; changed by the holder of the writers' turn only, as is the
+        next."""
+        self._clean: set[str] = set()
+        """Collections without a change since they were rewritten."""
 
     def open(self, tenants: Sequence[str], deadline: Deadline) -> None:
         names = [str(name) for name in self.calls("list_collections", deadline=deadline)]
@@ -270,7 +271,11 @@ class _Opened:
                 ready[0], filters.any_of(Column.MEMORY_ID, ["-"]), [Column.MEMORY_ID], deadline
             )
 
+    def changed(self, name: str) -> None:
+        self._clean.discard(name)
+
     def wrote(self, name: str, rows: int, deadline: Deadline) -> None:
+        self.changed(name)
         if not self.lite:
             return
         self._unflushed[name] = self._unflushed.get(name, 0) + rows
@@ -281,8 +286,11 @@ class _Opened:
     def compact(self, name: str, deadline: Deadline) -> None:
         if self.lite:
             with self.gate.write(deadline):
+                if name in self._clean:
+                    return
                 self._rewriter.rewrite(name, deadline)
                 self._unflushed[name] = 0
+                self._clean.add(name)
         else:
             self.calls("flush", name, deadline=deadline)
             self.calls("compact", name, deadline=deadline)
