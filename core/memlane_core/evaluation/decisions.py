@@ -108,9 +108,7 @@ async def evaluate(
         if guarded.rejected:
             predictions.append(Prediction(case.case_id, Action.NOOP, None))
         else:
-            predictions.append(
-                Prediction(case.case_id, guarded.decision.action, guarded.decision.target_id)
-            )
+            predictions.append(Prediction(case.case_id, guarded.decision.action, guarded.decision.target_id))
         if progress:
             progress(done, len(cases))
     return predictions

@@ -47,8 +47,8 @@ def turns(conversation: dict[str, Any]) -> list[tuple[str, str, int]]:
 async def evaluate(
     samples: list[dict[str, Any]], embedder: Embedder, progress: Progress = lambda done, total: None
 ) -> dict[str, Any]:
-    """`samples` as read by `load`. Returns recall_at_5, recall_at_10 and the number of questions, overall and per category; questions without evidence in
-    the conversation are left out."""
+    """`samples` as read by `load`. Returns recall_at_5, recall_at_10 and the number of questions, overall and per
+    category; questions without evidence in the conversation are left out."""
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for n, sample in enumerate(samples):
         memories = turns(sample["conversation"])

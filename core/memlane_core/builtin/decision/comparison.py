@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from ..text.numerals import Quantity, QuantityKind, missing
 from ..text import markers
+from ..text.numerals import Quantity, QuantityKind, missing
 from .lexicon import KINDS, MANY_VALUED, OPPOSITES, PERSONS, SINGLE_VALUED
 from .reading import Reading, Word
 
@@ -97,7 +97,10 @@ def compare(fact: Reading, candidate: Reading, similarity: float, weights: Mappi
     lone_candidate = sum(v < _SAME for v in match.candidate_closeness)
     minimal = float(lone_fact == 1 and lone_candidate == 1 and overlap > 0.4)
     person_new = float(
-        any(w.concept in PERSONS and v < _SAME for w, v in zip(match.fact_words, match.fact_closeness, strict=True))
+        any(
+            w.concept in PERSONS and v < _SAME
+            for w, v in zip(match.fact_words, match.fact_closeness, strict=True)
+        )
     )
     features = {
         "bias": 1.0,
@@ -174,12 +177,19 @@ def _weight(word: Word, weights: Mapping[str, float]) -> float:
 def _match(fact: Reading, candidate: Reading) -> Match:
     a, b = _content(fact), _content(candidate)
     grid = [[closeness(x, y) for y in b] for x in a]
-    fact_best = tuple(max([*row, _within(x, candidate)]) for x, row in zip(a, grid, strict=True))
-    candidate_best = tuple(max([*(row[j] for row in grid), _within(y, fact)]) for j, y in enumerate(b))
-    lone_fact = {w.concept for w, c in zip(a, fact_best, strict=True) if c < 1.0}
-    lone_candidate = {w.concept for w, c in zip(b, candidate_best, strict=True) if c < 1.0}
-    opposites = sum(1 for x in lone_fact for y in lone_candidate if frozenset((x, y)) in OPPOSITES)
-    return Match(a, b, fact_best, candidate_best, opposites)
+    fact_best = [max([*row, _within(x, candidate)]) for x, row in zip(a, grid, strict=True)]
+    candidate_best = [max([*(row[j] for row in grid), _within(y, fact)]) for j, y in enumerate(b)]
+    opposed = {
+        (i, j)
+        for i, x in enumerate(a)
+        for j, y in enumerate(b)
+        if fact_best[i] < 1.0 and candidate_best[j] < 1.0 and frozenset((x.concept, y.concept)) in OPPOSITES
+    }
+    # Opposites are values of one attribute: the attribute is the same although no word is.
+    for i, j in opposed:
+        fact_best[i] = max(fact_best[i], _KIND)
+        candidate_best[j] = max(candidate_best[j], _KIND)
+    return Match(a, b, tuple(fact_best), tuple(candidate_best), len(opposed))
 
 
 def _within(word: Word, other: Reading) -> float:
@@ -261,7 +271,9 @@ def _groups(reading: Reading, size: int) -> Counter[str]:
 
 
 def _owners_differ(fact: Reading, candidate: Reading) -> bool:
-    if {w.concept for w in fact.words if w.proper} & {w.concept for w in candidate.words if w.proper and w.subject}:
+    if {w.concept for w in fact.words if w.proper} & {
+        w.concept for w in candidate.words if w.proper and w.subject
+    }:
         return False  # one calls by name whom the other calls "brother"
     in_fact = _kin({w.concept for w in fact.words})
     in_candidate = _kin({w.concept for w in candidate.words})
@@ -295,7 +307,9 @@ def _numbers(fact: Sequence[Quantity], candidate: Sequence[Quantity]) -> dict[st
     return {
         "number_missing": float(bool(new)),
         "number_swap": float(swap),
-        "number_swap_unit": float(any(_same_scale(a, b) and a.unit == b.unit != "" for a in new for b in gone)),
+        "number_swap_unit": float(
+            any(_same_scale(a, b) and a.unit == b.unit != "" for a in new for b in gone)
+        ),
         "number_other": float(bool(new) and bool(gone) and not swap),
         "number_new": float(bool(new) and not gone),
         "number_gone": float(bool(gone) and not new),

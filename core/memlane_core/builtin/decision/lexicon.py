@@ -6,7 +6,7 @@ dictionary: what is not listed is compared by its letters, and by the embedder's
 
 # One concept a line; words are separated by "|". English words stand in the form that `stem` gives.
 _CONCEPTS = """
-user: 用户|客户本人|本人|user|client|customer himself
+user: 用户|我|俺|咱|客户本人|本人|user|client|customer himself
 company: 公司|企业|company|firm|business
 spouse: 妻子|太太|老婆|爱人|夫人|丈夫|老公|先生|配偶|wife|husband|spouse
 father: 父亲|爸爸|老爸|爸|father|dad
@@ -63,9 +63,9 @@ export: 出口|export
 own: 自有|拥有|持有|持|own|hold|holding|owner|possess
 rent: 租|租赁|租用|承租|租来|租房|lease|rent|hire|let
 use: 用|使用|采用|use
-live: 住|居住|常住|定居|住在|live|reside|residence|home|based|locate|located
-work: 任职|工作|就职|上班|供职|担任|work|job|employment|career
-move: 搬|搬到|搬家|迁|迁到|迁至|move|relocate|transfer
+live: 住|居住|常住|定居|住在|搬|搬到|搬去|搬至|搬家|迁|迁到|迁至|迁往|move|relocate|live|reside|residence|home|based|locate|located
+work: 任职|工作|跳槽|升任|转行|上班|就职|上班|供职|担任|work|job|employment|career
+transfer: 转账|汇款|transfer|remit|remittance
 have: 有|具有|设有|have|has
 make: 生产|制造|做|produce|make|manufacture
 main: 主要|主营|最大|最主要|头号|首要|第一大|main|biggest|largest|major|principal|primary|top|chief
@@ -254,6 +254,9 @@ debt: @loan @mortgage @car_loan overdraft
 derivative: forward option swap
 @house: flat apartment villa bungalow 别墅 公寓 商铺
 @car: 轿车 越野车 新能源车 电动车 van lorry truck
+饮食: 川菜 粤菜 湘菜 日料 火锅 海鲜 素食 @drink @eat @meat 咖啡 茶
+口味: 川菜 粤菜 湘菜 日料 火锅 海鲜 素食 辣 清淡
+food: vegetarian vegan spicy seafood @meat @eat cuisine sushi curry
 @relative: @spouse @father @mother @son @daughter @brother @sister
 """
 KINDS: frozenset[tuple[str, str]] = frozenset(
@@ -289,7 +292,7 @@ MANY_VALUED = frozenset(
 SINGLE_VALUED = frozenset(
     "@" + name
     for name in (
-        "live work move main headquarters married single engaged divorced retire rate limit balance salary premium rent"
+        "live work main headquarters married single engaged divorced retire rate limit balance salary premium rent"
         " cfo boss driver landlord accountant assistant statement registered list_ipo pending approve expire date_of_birth"
         " fiscal_year last_day profession school university"
     ).split()
@@ -315,7 +318,7 @@ STOP_EN = frozenset(
     very just there here up down out off over about some any each every own same such only more most other another both all
     now currently already still yet again ever longer anymore once since after before until while per etc via under
     i my me we our us you your if but not no because although though when where how what one ones
-    s' 's done got get gets getting go goes going gone went come comes came says said say tell told asks stands stand mention mentioned""".split()
+    cannot never im ive s' 's done got get gets getting go goes going gone went come comes came says said say tell told asks stands stand mention mentioned""".split()
 )
 STOP_ZH = frozenset(
     """的 了 着 过 是 为 在 和 与 及 或 也 还 又 再 都 就 才 把 被 让 给 对 向 从 到 于 以 之 其 这 那 这个 那个 该 此 有 个 家 等 中 上 下 里 内

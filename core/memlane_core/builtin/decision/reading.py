@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import rjieba
 
+from ..text import markers
 from ..text.negation import Negation, negations_of_folded
 from ..text.normalise import fold, is_chinese
 from ..text.numerals import Quantity, QuantityKind, quantities_of_folded
-from ..text import markers
 from .lexicon import CONCEPT_OF, NAMES, PERSONS, STOP_EN, STOP_ZH
 
 
@@ -65,6 +65,7 @@ _EN_TOKEN = re.compile(
     r"|[a-zà-öø-ÿ]+(?:['&][a-zà-öø-ÿ]+)*",
     re.IGNORECASE,
 )
+_CONTRACTION = re.compile(r"n't$|^(?:i|you|we|they|he|she|it|that|there)'(?:m|re|ve|ll|d|s)$")
 _EN_PHRASE = re.compile(
     r"\b(?:" + "|".join(sorted((w for w in CONCEPT_OF if " " in w), key=len, reverse=True)) + r")s?\b"
 )
@@ -77,10 +78,10 @@ _IRREGULAR = {
     "series": "series", "premises": "premises", "business": "business", "news": "news", "lens": "lens", "usa": "usa", "vat": "vat",
 }  # fmt: skip
 _VERBS_EN = frozenset(
-    """is are was were be been has have had does do did will would can cannot could may might must should wants want wanted prefers prefer preferred
+    """am is are was were be been has have had does do did will would can cannot could may might must should wants want wanted prefers prefer preferred
     likes like liked loves love enjoys enjoy hates hate dislikes dislike refuses refuse refused avoids rejects lives live lived works work worked runs run owns own owned holds hold
     held pays pay paid gets get got gives gave uses use used plans plan planned intends intend intended thinks think expects expect exports export imports import sells sell sold buys buy bought
-    makes make made takes take took keeps keep kept needs need needed asks asked says said has'nt rents rent leases lease hires employs employ earns earn spends spend saves save invests invest hedges
+    makes make made takes take took keeps keep kept needs need needed asks asked says said i'm i've rents rent leases lease hires employs employ earns earn spends spend saves save invests invest hedges
     hedge owes owe borrows borrowed lends signs signed opens opened closes closed moves moved relocated relocates starts started stops stopped ends ended expires expire matures mature begins renews
     renew covers cover stands stand stores store ships ship delivers deliver supplies supply manufactures manufacture produces produce roasts advertises visits visit travels travel studies study studied teaches teach taught
     speaks speak reads read writes wrote plays play collects collect follows follow supports support trusts trust sponsors sponsor donates donate belongs includes invoices reports report reached raised lifted extended cancelled
@@ -166,7 +167,7 @@ def _english_words(cased: str, folded: str, taken: bytearray) -> Iterator[Word]:
     )
     for i, match in enumerate(tokens):
         surface = match[0]
-        if surface in STOP_EN:
+        if surface in STOP_EN or _CONTRACTION.search(surface):
             continue
         base = stem(surface)
         first = not i or folded[: match.start()].rstrip().endswith((".", ";"))
@@ -187,7 +188,14 @@ def _chinese_words(folded: str, taken: bytearray) -> Iterator[Word]:
             base = stem(surface)
         else:
             base = surface
-        yield Word(surface, _concept(base), start, end, tag in _NAME_TAGS or _concept(base) in NAMES, start < predicate)
+        yield Word(
+            surface,
+            _concept(base),
+            start,
+            end,
+            tag in _NAME_TAGS or _concept(base) in NAMES,
+            start < predicate,
+        )
 
 
 def _cut(folded: str) -> Iterator[tuple[str, str, int, int]]:

@@ -24,15 +24,20 @@ _ERASE_ZH = "删掉 删除 删了 去掉 抹掉 清除 忘掉 忘了 忘记 别�
 _ERASE_EN = r"forget; eras(?:e|ed); delet(?:e|ed); disregard; a slip; was a mistake; in error; never mind; note (?:about|is|was|that)"
 
 _BECOME_ZH = """
-改为 改成 改用 改在 改到 改由 更改 变更 调整 调到 换成 换到 换了 更换 变成 转为 转到 涨到 涨至 升到 升至 升任 降到 降为 降至 增加到 增至 提高到 提到 加到
-减到 减至 减少到 拉长 缩短 延长 提前 推迟 搬到 搬去 搬至 迁到 迁至 迁往 搬 跳槽 不再 从此 改 重定价 下调 上调 扩大到 接回 升级 降级 转正 转行 扩建后 扩到 缩到
+改为 改成 改用 改在 改到 改由 更改 变更 调整 调到 换成 换到 换了 更换 变成 转为 转到 涨到 涨至 升到 升至 降到 降为 降至 增加到 增至 提高到 提到 加到
+减到 减至 减少到 拉长 缩短 延长 提前 推迟 不再 从此 改 重定价 下调 上调 扩大到 接回 升级 降级 扩建后 扩到 缩到
 """
 _BECOME_EN = r"""
-any ?more; no longer; from now on; moved; relocated; changed; switch(?:ed|es)?; became; become; instead; rather than; would rather; topped up; replaced; took over; taken over; used to
+any ?more; no longer; from now on; changed; switch(?:ed|es)?; became; become; instead; rather than; would rather; topped up; replaced; took over; taken over; used to
 (?:raised|increased|lowered|reduced|cut|lifted|extended|shortened|upped|brought forward|pushed back|grown|expanded|grew|went up|gone up|going up|come down|came down|risen|rose|fallen|fell|dropped|slipped|climbed|down|up)
-retired; got married; promoted; come round; has left; goes up to
+come round; goes up to
 """
-_NOW_ZH = "现在 目前 如今 已经 已 以后 最新 达到 新的 最近 刚 今后 了"
+# These tell a change too, and its topic with it: where one lives, works, whether one is married.
+_BECOME_TOPIC_ZH = "搬到 搬去 搬至 搬 迁到 迁至 迁往 跳槽 升任 转正 转行 退休了 结婚了 离婚了"
+_BECOME_TOPIC_EN = (
+    "moved; relocated; retired; (?:got|has|have) (?:married|engaged|divorced); promoted; has left"
+)
+_NOW_ZH = "现在 目前 如今 已经 已 以后 最新 达到 新的 最近 刚 今后 了(?=$|[,.;!])"
 _NOW_EN = "now; currently; nowadays; these days; already; lately; recently; has; have; latest; after"
 
 _ADD_ZH = (
@@ -53,6 +58,7 @@ _TAKE_BACK = r"收回(?=.{0,10}(?:授权|权限|权|同意|承诺|申请|决定|
 _RETRACT = re.compile(_TAKE_BACK + "|" + _words(_RETRACT_ZH, _RETRACT_EN).pattern)
 _ERASE = _words(_ERASE_ZH, _ERASE_EN)
 _BECOME = _words(_BECOME_ZH, _BECOME_EN)
+_BECOME_TOPIC = _words(_BECOME_TOPIC_ZH, _BECOME_TOPIC_EN)
 _NOW = _words(_NOW_ZH, _NOW_EN)
 _ADD = re.compile(_ADD_ZH + "|" + _words("另开", _ADD_EN).pattern)
 
@@ -69,7 +75,7 @@ def erases(folded: str) -> bool:
 
 def becomes(folded: str) -> bool:
     """Whether the sentence says in so many words that something became otherwise ("改为", "涨到", "moved")."""
-    return _BECOME.search(folded) is not None
+    return _BECOME.search(folded) is not None or _BECOME_TOPIC.search(folded) is not None
 
 
 def tells_now(folded: str) -> bool:
@@ -83,5 +89,5 @@ def adds(folded: str) -> bool:
 
 
 def marker_spans(folded: str) -> list[Span]:
-    """Where the words stand that take back or tell a change: they carry no content of their own."""
+    """Where the words stand that only take back or only tell a change: they carry no content of their own."""
     return [m.span() for pattern in (_RETRACT, _BECOME) for m in pattern.finditer(folded)]

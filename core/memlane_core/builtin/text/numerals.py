@@ -158,8 +158,8 @@ _UNITS: dict[str, tuple[str, str]] = {
     "平方米": ("m2", "1"), "平米": ("m2", "1"), "平": ("m2", "1"), "square metres": ("m2", "1"), "square meters": ("m2", "1"), "sqm": ("m2", "1"),
     "亩": ("mu", "1"), "吨": ("tonne", "1"), "tonnes": ("tonne", "1"), "tons": ("tonne", "1"), "公斤": ("kg", "1"), "千克": ("kg", "1"), "kg": ("kg", "1"), "斤": ("kg", "0.5"), "克": ("gram", "1"), "grams": ("gram", "1"),
     "公里": ("km", "1"), "km": ("km", "1"), "米": ("m", "1"), "倍": ("times", "1"), "times": ("times", "1"),
-    **{measure: ("#", "1") for measure in "个名位人口家台套笔张辆条间份只支款单双件处艘架栋栏部项批户所头次门座"},
-    **{noun: ("#", "1") for noun in ("people", "persons", "employees", "staff", "units")},
+    **dict.fromkeys("个名位人口家台套笔张辆条间份只支款单双件处艘架栋栏部项批户所头次门座", ("#", "1")),
+    **dict.fromkeys(("people", "persons", "employees", "staff", "units"), ("#", "1")),
 }  # fmt: skip
 _UNIT = "|".join(
     re.escape(u) + (r"\b" if u[-1].isascii() and u[-1].isalpha() else "")
@@ -330,7 +330,7 @@ def _counts(quantities: Sequence[Quantity], unit: str) -> bool:
 
 
 def _units_agree(a: str, b: str) -> bool:
-    return a == b or not a or not b or (a == "#" or b == "#") and not (_hard(a) or _hard(b))
+    return a == b or not a or not b or ((a == "#" or b == "#") and not (_hard(a) or _hard(b)))
 
 
 def _hard(unit: str) -> bool:

@@ -1,4 +1,4 @@
-# ruff: noqa: E501, SIM905
+# ruff: noqa: E501
 # Patterns read better whole.
 """Secrets that must never be stored: found by their form and by the words around them, and cut.
 
