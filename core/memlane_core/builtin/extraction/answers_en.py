@@ -2,6 +2,7 @@
 """Short English answers completed from the question that they answer."""
 
 import re
+from dataclasses import dataclass
 
 from . import lexicon_en as words
 from .memo import Memo
@@ -18,7 +19,7 @@ _WH = re.compile(
 )
 _YES_NO = re.compile(rf"^(?P<aux>{_AUX}|isn't|aren't|don't|won't) (?P<rest>.+)$", re.I)
 _OFFER = re.compile(
-    r"^(?:shall|should|can|may|could|would you like|do you want|would you want|would it help|is there anything|anything|do you need (?:me|us|any help))\b.*\b(?:i|me|we|us|else|help|see|look|contact|arrange|send|prepare|call)\b",
+    r"^(?:how|what) (?:can|may|could|should) (?:i|we)\b|^what brings\b|^(?:shall|should|can|may|could|would you like|do you want|would you want|would it help|is there anything|anything|do you need (?:me|us|any help))\b.*\b(?:i|me|we|us|else|help|see|look|contact|arrange|send|prepare|call)\b",
     re.I,
 )
 _DET = re.compile(
@@ -40,7 +41,9 @@ def last_question(message: str) -> str:
 
 def is_fragment(text: str) -> bool:
     """No finite verb: an amount, a name, an enumeration."""
-    if words.FINITE.search(text):
+    if words.FINITE.search(text) or re.match(r"(?:i|we|he|she|they|it)\b", text, re.I):
+        return False
+    if _VERB_ED.search(text):
         return False
     tokens = re.findall(r"[A-Za-z'’]+", text)
     for before, token in zip(["", *tokens], tokens, strict=False):
@@ -53,20 +56,54 @@ def is_fragment(text: str) -> bool:
             low in words.COMMON or low.endswith("s")
         ):
             return False
-        if low.endswith("s") and low[:-1] in _CLEAR_VERBS and before and before[0].isupper():
-            return False
+        if before and before.lower() not in _NOT_BEFORE_VERB:
+            base = next(
+                (
+                    low[:-n] + y
+                    for n, y in ((1, ""), (2, ""), (3, "y"))
+                    if low.endswith("ies" if y else "s") and low[:-n] + y in words.COMMON
+                ),
+                "",
+            )
+            if base and (
+                base not in _NOUNS_TOO
+                or re.search(
+                    rf"\b{token} (?:the|a|an|us|me|our|my|about|around|only|up|over|[A-Z]{{3}}|[$€£]|\d)",
+                    text,
+                )
+            ):
+                return False
         if low in _CLEAR_VERBS and before.lower().endswith("s") and before:
             return False
     return True
 
 
+# "sued", "changed" after a noun are the verb; after an article or "and" they describe.
+_VERB_ED = re.compile(
+    r"(?<![,;] )\b(?!(?:the|a|an|and|or|but|of|in|on|at|by|for|with|to|not|never|only|just|be|been|all|fully|newly|recently|already|as|than|well|self|highly|semi|our|my|his|her|their|its|about|both|mostly|mainly|last|next|each|some|any|no)\b)[A-Za-z']{2,} (?!(?:need|feed|speed|seed|shed|red|bed|fixed|based|limited|united|called|named|paid|retired|married|mixed|combined|secured|used|aged|dried|frozen|related)\b)[a-z]+ed\b"
+)
+_NOT_BEFORE_VERB = frozenset(
+    "the a an and or but of in on at by for with to not never no our my his her their its your some any all two three four five six seven eight nine ten many several few more most each every".split()
+)
+_NOUNS_TOO = frozenset(
+    "order cost claim supply plan loan share report drink deposit export import invoice offer lease rent trade audit tax call email spend return change move cover work use need want like hope visit start stop fund finance study aim end charge fly drive sign let".split()
+)
 _CLEAR_VERBS = frozenset(
     "want need pay make sell buy own run live earn expect prefer import export come go owe belong serve bring meet depend include demand ask matter keep hold get give take say tell know think".split()
 )
 
 
-def complete(question: str, answer: str, memo: Memo) -> str | None:
-    """The answer as a statement of its own; "" when it says nothing; None when it stands by itself."""
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """An answer made into a statement. An empty text = it says nothing."""
+
+    text: str
+    leans: bool = False
+    """It has no topic of its own and goes on with the fact before."""
+
+
+def complete(question: str, answer: str, memo: Memo) -> Completed | None:
+    """The answer as a statement; None when it stands by itself."""
     asked = _to_user(question, memo)
     if not asked or len(asked) > 120:
         return None
@@ -74,44 +111,40 @@ def complete(question: str, answer: str, memo: Memo) -> str | None:
     trailing = re.search(r",? (?P<word>yes|no)$", said, re.I)
     if trailing:
         said = f"{trailing['word']}, {said[: trailing.start()]}"
-    offered = _OFFER.match(asked)
-    yes, no = words.YES.match(said), words.NO.match(said)
-    any_of = re.match(r"^(?:any|no|other)(?: other| more)? (?P<np>[\w' -]+)$", asked, re.I)
-    verbless = any_of is not None or not re.search(rf"\b(?:{_AUX}|want|need|like)\b", asked, re.I)
-    if (yes or no) and not words.WH.match(asked):
-        rest = said[(yes or no).end() :].strip(" ,.") if (yes or no) else ""  # type: ignore[union-attr]
-        if offered:
-            return None if rest else ""
-        if any_of and no:
-            return f"User has no {any_of['np']}" + (f", {rest}" if rest else "")
-        if any_of and yes:
-            return f"User has {any_of['np']}" + (f": {rest}" if rest else "")
-        statement = _statement(asked, negative=no is not None)
-        if statement:
-            if rest and not is_fragment(rest):
-                return f"{statement}; {rest}"
-            return statement + (f": {rest}" if rest else "")
+    lead = words.YES.match(said) or words.NO.match(said)
+    if lead and not words.WH.match(asked):
+        return _yes_or_no(asked, said[lead.end() :].strip(" ,."), negative=words.YES.match(said) is None)
+    if not said or words.FILLER.match(said) or words.TALK.match(said) or _OFFER.match(asked):
         return None
-    if not said or words.FILLER.match(said) or words.TALK.match(said) or offered:
+    if not is_fragment(said) and (not words.PREPOSITION_START.match(said) or _SENTENCE.match(said)):
         return None
-    if not (
-        is_fragment(said)
-        or (
-            words.PREPOSITION_START.match(said)
-            and not re.match(
-                r"(?:the|a|an|all|both|some|one|any|each|every|no|our|my)\b[\w ,'-]* (?:is|are|was|were|has|have|will|would|can)\b",
-                said,
-                re.I,
-            )
-        )
-    ):
+    return _phrase(asked, lower_first(said), memo)
+
+
+def _yes_or_no(asked: str, rest: str, *, negative: bool) -> Completed | None:
+    if _OFFER.match(asked):
+        return None if rest else Completed("")
+    more = f": {lower_first(rest)}" if rest else ""
+    any_of = _ANY.match(asked)
+    if any_of:
+        return Completed(f"User has {'no ' if negative else ''}{any_of['np']}{more}")
+    statement = _statement(asked, negative=negative)
+    if statement is None:
         return None
-    low = (
-        said
-        if re.match(r"[A-Z]{2}|[A-Z][a-z]+ [A-Z]|I\b", said) or _proper(said)
-        else said[0].lower() + said[1:]
-    )
-    if verbless:
+    return Completed(f"{statement}; {rest}" if rest and not is_fragment(rest) else statement + more)
+
+
+def _phrase(asked: str, said: str, memo: Memo) -> Completed | None:
+    """What was asked, in the order of a statement, and the phrase that answers it."""
+    bare = _BARE_WH.match(asked)
+    if bare:
+        lead = (bare["preposition"] or "").lower()
+        return Completed(said if not lead or said.lower().startswith(lead) else f"{lead} {said}", leans=True)
+    in_place = re.match(r"^(?P<head>.+ )(?:which|what)(?: one)?$", asked, re.I)
+    if in_place and not words.WH.match(asked):
+        head = in_place["head"]
+        return Completed(f"{head[0].upper()}{head[1:]}{said}")
+    if _ANY.match(asked) or not _VERBAL.search(asked):
         topic = re.sub(
             r"^(?:for |to |from |in |at |by |with |on )?(?:which|what|whose|any|what about|how about|about|the|your|User's) ",
             "",
@@ -119,9 +152,37 @@ def complete(question: str, answer: str, memo: Memo) -> str | None:
             flags=re.I,
         )
         topic = re.sub(r"^(?:about|the|your|User's) ", "", topic, flags=re.I)
-        joined = _apposition(topic, said, memo) if re.match(r"(?:which|what) ", asked, re.I) else False
-        return "" if joined else f"{topic[0].upper()}{topic[1:]}: {low}"
-    return _indirect(asked, low)
+        if re.match(r"(?:which|what) ", asked, re.I) and _apposition(topic, said, memo):
+            return Completed("")
+        return Completed(f"{topic[0].upper()}{topic[1:]}: {said}")
+    text = _indirect(asked, said)
+    return Completed(text) if text else None
+
+
+_VERBAL = re.compile(rf"\b(?:{_AUX}|want|need|like)\b", re.I)
+_ANY = re.compile(r"^(?:any|no|other)(?: other| more)? (?P<np>[\w' -]+)$", re.I)
+_BARE_WH = re.compile(
+    r"^(?:(?P<preposition>for|to|from|in|at|by|with|on|since) )?(?:which|what|who|whom|when|where|why|how)(?: much| many| long| often| one| ones| soon| far)?$",
+    re.I,
+)
+_SENTENCE = re.compile(
+    r"(?:the|a|an|all|both|some|one|any|each|every|no|our|my)\b[\w ,'-]* (?:is|are|was|were|has|have|will|would|can)\b",
+    re.I,
+)
+
+
+def lower_first(said: str) -> str:
+    """The phrase as it reads inside a sentence: its first letter stays capital only where it is a name."""
+    first = said.split()[0]
+    if not re.match(r"[A-Z]", said) or re.match(r"[A-Z]{2}|I\b", said) or _proper(said):
+        return said
+    if (
+        re.match(r"[A-Z][\w'-]+ [A-Z][a-z]", said)
+        and not words.PREPOSITION_START.match(said)
+        and first.lower() not in words.COMMON
+    ):
+        return said
+    return said[0].lower() + said[1:]
 
 
 def _proper(said: str) -> bool:
@@ -181,6 +242,8 @@ def _to_user(question: str, memo: Memo) -> str:
     firm = memo.company or "User's company"
     text = re.sub(r"\byour (?:company|firm|business)\b", firm, text, flags=re.I)
     text = re.sub(r"\byour\b", "User's", text, flags=re.I)
+    for short, whole in (("'d", "would"), ("'ve", "has"), ("'re", "is"), ("'ll", "will")):
+        text = re.sub(rf"\byou{short}\b", f"User {whole}", text, flags=re.I)
     text = re.sub(r"\byou\b", "User", text, flags=re.I)
     words_out = re.split(r"(\b(?:they|he|she|their|his|her)\b)", text, flags=re.I)
     for i, word in enumerate(words_out):
@@ -272,7 +335,7 @@ def _indirect(asked: str, said: str) -> str | None:
 def _apposition(noun: str, name: str, memo: Memo) -> bool:
     """ "Which supplier?" "Ostrava Springs": the name goes beside the noun in the fact that it names."""
     for draft in reversed(memo.drafts[-3:]):
-        match = re.search(rf"\b{re.escape(noun)}s?\b(?! [A-Z])", draft.content, re.I)
+        match = re.search(rf"(?i:\b{re.escape(noun)}s?\b)(?! [A-Z])", draft.content)
         if match and len(name) <= 60 and not draft.chinese:
             draft.content = f"{draft.content[: match.end()]} {name}{draft.content[match.end() :]}"
             return True

@@ -19,6 +19,7 @@ _YES_NO = re.compile(
     r"(?:吗|嗎|没有|没|不|呢)[？?]?$|有没有|是不是|能不能|会不会|可不可以|要不要|是否|能否|愿不愿意|需不需要|需要.{0,12}吗"
 )
 _ABOUT = re.compile(r"^(?:关于)?(?P<topic>[\u4e00-\u9fffA-Za-z]{1,12}?)(?:方面|这块|这边|上)?呢$")
+_PREDICATE = re.compile(r"占|是|叫|收到|付|欠|涨|跌|不|没|有|想|做过|开了")
 _NUMBERISH = re.compile(
     r"^(?:大概|大约|差不多|约|左右|最多|最少|至少|不到|超过|每\w{1,2})?[\d一二三四五六七八九十两半百千万几]"
 )
@@ -38,7 +39,9 @@ def is_nominal(text: str) -> bool:
         return False
     if len(text) > 24:
         return False
-    tags = [(w, t) for w, t in rjieba.tag(text)]
+    if _PREDICATE.search(text):
+        return False
+    tags = list(rjieba.tag(text))
     return not any(
         t in ("v", "vi", "vg", "a", "vshi", "vyou", "zg", "d", "p", "r")
         and w not in ("左右", "以内", "约", "大概", "差不多")
@@ -71,6 +74,7 @@ def complete(question: str, answer: str, memo: Memo) -> str | None:
 
 def _filled(statement: str, said: str) -> str | None:
     about = _ABOUT.match(statement)
+    said = re.sub(r"(?:就够了?|就行了?|就好|就可以了?|足够了?|够了)(?=，|$)", "", said) or said
     short = is_nominal(said) or _NUMBERISH.match(said) is not None
     if about:
         topic = re.sub(r"(?:方面|这块)$", "", about["topic"])
@@ -78,6 +82,13 @@ def _filled(statement: str, said: str) -> str | None:
     if statement.endswith(("是", "为")):
         return statement + said
     found = _WH.search(statement)
+    if "和" in statement and found:
+        return None
+    if found and found["wh"].startswith(("多少", "几", "多")) and short and not _NUMBERISH.match(said):
+        topic = (
+            statement[: found.start("wh")] + re.sub(r"[呢呀啊吗]$", "", statement[found.end("wh") :])
+        ).strip("是的")
+        return f"{topic}：{said}"
     if found and short:
         tail = statement[found.end("wh") :]
         middle = (

@@ -4,7 +4,6 @@
 import re
 from dataclasses import dataclass
 
-from ..text.normalise import fold
 from ..text.numerals import Quantity, QuantityKind, find_quantities
 from .memo import Draft, Memo
 

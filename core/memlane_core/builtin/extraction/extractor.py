@@ -5,14 +5,14 @@ import re
 
 from ...domain.conversation import Extraction, Fact, Message, Role
 from ...domain.limits import MAX_CONTENT_BYTES
-from ..text.secrets import SecretPolicy, redact, scrub_fact
 from ...ports.extractor import ExtractionRequest
 from ..text.negation import negative
 from ..text.normalise import fold, is_chinese
 from ..text.numerals import covers, find_quantities
+from ..text.secrets import SecretPolicy, redact, scrub_fact
 from . import answers_en, answers_zh, reader_en, reader_zh
 from .lexicon_en import COMPANY_CUE
-from .memo import Draft, Memo, Turn
+from .memo import Memo, Turn
 
 MAX_FACTS_PER_CONVERSATION = 40
 """More than a customer tells in one conversation; a longer list is a pasted document."""

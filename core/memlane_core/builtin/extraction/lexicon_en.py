@@ -1,4 +1,4 @@
-# ruff: noqa: E501, SIM905
+# ruff: noqa: E501
 # Word lists read better whole.
 """English words that decide what a clause is."""
 
@@ -30,6 +30,7 @@ _TALK = (
     r"|i(?:'d| would) (?:need|like|have) to (?:think|sleep|check|discuss|ask|talk)[\w ]*|i need to (?:think|sleep|check|discuss|ask|talk|speak)[\w ]*|i(?:'m| am) (?:not (?:sure|ready|convinced)|just|only) ?(?:yet|about[\w ]*|(?:asking|curious|looking|browsing|wondering|checking|testing|seeing)[\w ']*)?"
     r"|i (?:don't|do not) know(?: yet)?|i(?:'ve| have)? (?:got )?(?:a|another|one|two|some|one more)(?: quick| more| small)? questions?[\w ]*|i was (?:just )?(?:wondering|curious|asking)[\w ']*|i (?:was )?wonder(?:ing)?[\w ']*|i(?:'m| am) curious[\w ]*|i (?:guess|suppose|think|hope|believe) so|i (?:read|heard|saw|hear)\b.*|i mean|i (?:just )?want(?:ed)? to (?:ask|know|check|understand|say|see|test)\b.*|i(?:'d| would) (?:just )?like to (?:ask|know|understand|check|say)\b.*|let me (?:think|see|check|talk|speak|ask|discuss|sleep|read|look|get)\b.*|let us (?:think|see|discuss)\b.*|let's see|we(?:'ll| will)? (?:have a think|think about[\w ]*|see|discuss[\w ]*|let you know[\w ]*|get back to you[\w ]*)"
     r"|(?:just|only) (?:seeing|checking|testing|asking|looking|saying|browsing|popping)\b.*|that was all|nothing (?:urgent|special|important|else|in particular)\b.*|what a\b.*|it(?:'s| is) (?:raining|sunny|cold|hot|warm|freezing|snowing|lovely|nice|a (?:nice|lovely|beautiful|rainy|sunny))\b.*|(?:the )?weather\b.*|how are you|hope (?:you|all)\b.*|i hope (?:you|all|this|that)\b.*|thank you\b.*|thanks\b.*|i (?:appreciate|like) (?:it|that|your (?:help|honesty))\b.*|you(?:'ve| have| are|'re)\b.*|i (?:get|see|understand|follow)(?: it| that| you| the (?:idea|point|difference))?"
+    r"|i (?:always |keep |just |must have |'ve )?(?:mix(?:ed)?|mixing|confus\w+|flipped|swapped|misread|mistyped|misspoke|got|transposed|looked at)\b.*\b(?:them|it|those|that|digits|numbers?|up|wrong|figures?|year's|names?)\b.*|(?:i|we)(?:'m| am|'re| are|'ll| will)(?: going to)? try\b.*|(?:just )?bored\b.*|it(?:'s| is) (?:packed|crowded|late|early|monday|friday)\b.*|(?:it|that|this)(?:'s| is)? (?:a )?(?:joke|scam|spam)\b.*"
 )
 TALK = re.compile(rf"^(?:{_TALK})$", re.I)
 LEAD = re.compile(
@@ -49,7 +50,7 @@ HYPOTHETICAL = re.compile(
     re.I,
 )
 REQUEST = re.compile(
-    r"^(?:please |kindly |just |also |then |now |could you |can you |would you |will you )*(?:send|show|tell|give|explain|help|check|look|find|book|call|email|text|let me know|let us know|walk|run|compare|calculate|work out|draft|prepare|print|confirm|list|remind|put|set up|open|close|transfer|pay|get|arrange|forward|share|update|resend|reset|recommend|suggest|connect|pass|take|make|keep|use|note|mail|post|write|address|contact|ring|copy|cc|invoice|deliver|do not|don't|never|always|only|stop|avoid)\b",
+    r"^(?:please |kindly |just |also |then |now |could you |can you |would you |will you )*(?:send|show|tell|give|explain|help|check|look|find|book|call|email|text|let me know|let us know|walk|run|compare|calculate|work out|draft|prepare|print|confirm|list|remind|put|set up|open|close|transfer|pay|get|arrange|forward|share|update|resend|reset|recommend|suggest|connect|pass|take|make|keep|use|note|mail|post|write|address|contact|ring|copy|cc|invoice|deliver|do not|don't|never|always|stop|avoid|hold|pause|freeze|block|cover|lock|fix|limit|cap|invest|move|split|register|enrol|enroll)\b|^(?:please )?only (?:call|email|text|send|use|contact|write|ring|deliver|accept)\b",
     re.I,
 )
 STANDING = re.compile(
@@ -69,6 +70,10 @@ COMPANY_CUE = re.compile(
 )
 MARKET = re.compile(
     r"\b(?:the )?(?:dollar|pound|euro|sterling|yen|markets?|stocks?|shares|rates?|interest rates|inflation|economy|fed|ecb|bank of england|gold|oil|house prices|prices|news|weather|traffic|football|match|film|weekend|everyone|everybody|people|firms|banks|companies|governments?)\b.{0,30}\b(?:up|down|falling|rising|rises?|falls?|fell|rose|going|crazy|volatile|moving|jump(?:ed|s)?|drop(?:ped|s)?|high|low|expensive|cheap|weak|strong|weaker|stronger|good|bad|nice|usually|often|normally|mad|wild)\b",
+    re.I,
+)
+OPINION = re.compile(
+    r"^(?:(?:that|it|this|\w+(?: \w+){0,3})(?:'s| is| are| sounds?| seems?| looks?) )(?:a bit |far |way |much |so |very |rather |quite |pretty |really |too )*(?:long|short|expensive|cheap|much|little|high|low|steep|complicated|risky|tempting|fine|ok|okay|good|great|nice|interesting|useful|clear|confusing|wrong|right|true|fair|normal|reasonable|odd|strange|annoying)(?: for (?:me|us))?$",
     re.I,
 )
 ACCEPT = re.compile(
@@ -108,7 +113,7 @@ ADVERB = r"(?:always|usually|also|never|only|just|still|really|generally|current
 PAST = frozenset(
     "went got made took sold bought paid lost left met kept held had did said told found came became gave ran began sent spent built thought brought taught caught felt heard knew grew saw wrote drove chose spoke broke fell rose won stood understood led flew froze lent bent dealt meant slept sat shut stole stuck struck swore threw tore woke wore withdrew forgot drew ate drank hid hung laid overpaid rebuilt repaid outgrew undertook".split()
 )
-SAME = frozenset("put set cut let hit cost quit spread bet split read shut".split())
+SAME = frozenset("put set cut let hit cost quit spread bet split shut".split())
 NOT_PAST_ED = frozenset(
     "need feed proceed exceed speed breed seed heed bleed succeed embed shed wed exceed indeed".split()
 )

@@ -17,8 +17,8 @@ class Draft:
     chinese: bool
     expires_at: int | None = None
     retraction: bool = False
-    open_topic: bool = True
-    """A short answer that names no topic of its own may still be joined to it."""
+    answered: bool = False
+    """A short answer completed from its question: what the speaker adds in the same breath is about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,14 @@ class Turn:
     """The whole last assistant message."""
     proposals: tuple[str, ...] = ()
     """The assistant's messages so far, newest first."""
+
+
+_COUPLES = (
+    ({"用户的父亲", "用户的母亲"}, "用户的父母"),
+    ({"User's father", "User's mother"}, "User's parents"),
+    ({"User's dad", "User's mum"}, "User's parents"),
+    ({"User's dad", "User's mom"}, "User's parents"),
+)
 
 
 @dataclass(slots=True)
@@ -80,16 +88,24 @@ class Memo:
 
     def who(self, gender: str = "", *, plural: bool = False) -> Person | None:
         """The last one spoken of that the pronoun fits; None when it is not safe to say."""
+        if plural:
+            return self._several()
         for person in reversed(self.people):
-            if plural and person.plural:
+            if not person.plural and (not gender or not person.gender or person.gender == gender):
                 return person
-            if (
-                not plural
-                and not person.plural
-                and (not gender or not person.gender or person.gender == gender)
-            ):
-                return person
-        return self.people[-1] if plural and self.people else None
+        return None
+
+    def _several(self) -> Person | None:
+        """Whom "they" means: people spoken of together, or the one firm that was spoken of."""
+        if not self.people:
+            return None
+        if self.people[-1].plural or len(self.people) == 1:
+            return self.people[-1]
+        labels = {p.label for p in self.people}
+        for pair, both in _COUPLES:
+            if pair <= labels:
+                return Person(both, plural=True)
+        return next((p for p in reversed(self.people) if p.plural), None)
 
     def last(self, before: int | None = None) -> Draft | None:
         """The newest draft; with `before`, the newest of an earlier message."""

@@ -2,6 +2,7 @@
 """English: first person to "User" with the verb in agreement, and third persons by their names."""
 
 import re
+from collections.abc import Callable
 
 from . import lexicon_en as words
 from .memo import Memo, Person
@@ -18,16 +19,22 @@ _FIRST = re.compile(
 )
 _AND_VERB = re.compile(r"(?P<link>,? (?:and|or|but|then)(?: then| also)? )(?P<verb>[a-z]+)\b(?= \w)")
 _PERSON = re.compile(
-    rf"\b(?P<owner>my|our|[Oo]ne of (?:my|our)|[Aa] (?=(?:friend|colleague|neighbou?r|cousin|client|customer|supplier|partner) of (?:mine|ours)))\s?(?P<mod>(?:[a-z-]+ ){{0,2}}?)(?P<noun>{words.KIN}|(?:{words.ROLE})s?)\b(?! (?:ledger|book|base|service|insurance|bank|card|account))(?:,? (?:called |named |is called )?(?P<name>{words.NAME}))?(?P<comma>,)?",
-    re.I,
+    rf"\b(?P<owner>[Mm]y|[Oo]ur|[Oo]ne of (?:my|our))\s(?P<mod>(?:[a-z-]+ ){{0,2}}?)(?P<noun>(?i:{words.KIN}|(?:{words.ROLE})s?))\b(?! (?:ledger|book|base|service|insurance|bank|card|account))(?:,? (?:called |named |is called )?(?P<name>{words.NAME}))?"
 )
 _NAME_ONLY = re.compile(rf"^{words.NAME}$")
 _COMPANY = (
-    re.compile(rf"\b(?:[Ww]e(?:['’]re| are)|[Tt]he (?:company|firm|business) is(?: called)?|(?:my|our) (?:company|firm|business|shop|trust|group)(?: is)?(?: called| named)?|[Tt]rading as) (?P<name>{words.NAME})"),
+    re.compile(rf"\b(?:[Ww]e(?:['’]re| are)|[Tt]he (?:company|firm|business) is(?: called)?|(?:[Mm]y|[Oo]ur) (?:company|firm|business|shop|trust|group|charity|practice|farm)(?: is)?(?: called| named)?|[Tt]rading as) (?P<name>{words.NAME})"),
+    re.compile(rf"^(?P<name>{words.NAME}) (?:imports|exports|makes|builds|sells|produces|manufactures|distributes|supplies|runs|operates|trades)\b"),
     re.compile(rf"\b(?:work for|own|chair|run|manage|founded|(?:owner|treasurer|director|head|manager|treasury|founder|CEO|CFO|chair|partner|lead|controller|secretary) (?:of|at|for)|in charge of) (?P<name>{words.NAME})"),
 )  # fmt: skip
 _NOT_COMPANY = frozenset(
     "I The A An My Our We English German French Chinese European American British Monday Tuesday Wednesday Thursday Friday".split()
+)
+
+
+_BEFORE_PRONOUN = re.compile(
+    r"(?:now|today|currently|unfortunately|sadly|luckily|also|at the moment|these days|sometimes|usually),? (?=(?:he|she|they|his|her|their)\b)",
+    re.I,
 )
 
 
@@ -81,6 +88,10 @@ def rewrite(text: str, memo: Memo) -> str:
 
 def resolve_start(text: str, memo: Memo) -> tuple[str, Person | None]:
     """A pronoun that opens the clause replaced by the one it means, and who that is."""
+    lead = _BEFORE_PRONOUN.match(text)
+    if lead:
+        resolved, person = resolve_start(text[lead.end() :], memo)
+        return (lead[0] + resolved if person else text), person
     match = re.match(
         r"(?P<said>he|she|they|his|her|their)\b(?P<short>['’](?:s|re|ve|ll|d))?(?P<all> all| both)?",
         text,
@@ -99,6 +110,10 @@ def resolve_start(text: str, memo: Memo) -> tuple[str, Person | None]:
         return _owner(person.label) + rest, person
     if plural and not person.plural:
         return _subjects("we" + rest, lambda _: person.label), person
+    if match["short"] and match["short"][1:] in ("d", "ll", "ve"):
+        return person.label + {"d": " would", "ll": " will", "ve": " has"}[match["short"][1:]] + rest[
+            len(match["short"]) :
+        ], person
     if match["short"] == "'s" or match["short"] == "’s":
         rest = (
             " has"
@@ -137,21 +152,20 @@ def is_base_verb(word: str) -> bool:
 
 
 def _owner(label: str) -> str:
-    return label + (
-        "'" if label.endswith("s") and not label.endswith("'s") and " " in label and False else "'s"
-    )
+    """Possessive of a name; what "User's company" owns is the user's, to keep facts readable."""
+    if label == "User's company":
+        return "User's"
+    return label + ("'" if label.endswith("s") else "'s")
 
 
-def _subjects(text: str, label: "object") -> str:
-    name = label
-    assert callable(name)
+def _subjects(text: str, name: Callable[[str], str]) -> str:
     pieces: list[str] = []
     position = 0
     for match in _FIRST.finditer(text):
         if match["subject"] == "i" or match.start() < position:
             continue
         pieces.append(text[position : match.start()])
-        pieces.append(str(name(match["subject"])))
+        pieces.append(name(match["subject"]))
         verb = (match["verb"] or "").replace("’", "'")
         short = (match["short"] or "").replace("’", "'").lower()
         if short == "'d":
@@ -164,7 +178,11 @@ def _subjects(text: str, label: "object") -> str:
         else:
             pieces.append(match["adverbs"])
         position = match.end()
-        if verb and not short and verb.lower() in words.COMMON and conjugate(verb) != verb:
+        if (verb and not short and verb.lower() in words.COMMON and conjugate(verb) != verb) or short in (
+            "'m",
+            "'re",
+            "'ve",
+        ):
             tail = text[position:]
             text = text[:position] + _second_verb(tail)
     pieces.append(text[position:])
@@ -210,4 +228,9 @@ def _people(text: str, memo: Memo) -> str:
         memo.meet(
             Person(label, gender, bool(words.PLURAL.search(noun)) and not owner.startswith("one of"), name)
         )
-    return re.sub(r"^One of (?:my|our)\b", lambda m: "One of User's", text)
+    for match in re.finditer(
+        rf"\b(?:an?|the)(?: new)? (?:[a-z-]+ ){{1,3}}?(?:provider|company|firm|supplier|customer|client|buyer|bank|agency|broker|landlord|contractor|partner), (?P<name>{words.NAME})",
+        text,
+    ):
+        memo.meet(Person(match["name"], name=match["name"]))
+    return re.sub(r"^One of (?:my|our)\b", "One of User's", text)

@@ -3,11 +3,11 @@
 
 import re
 
-from ..text.secrets import MASK, redact, scrub_fact
 from ..text.numerals import find_quantities
+from ..text.secrets import MASK, redact, scrub_fact
 from . import lexicon_en as words
 from . import when_en
-from .answers_en import complete, is_fragment
+from .answers_en import Completed, complete, is_fragment, lower_first
 from .corrections import apply_correction
 from .memo import Draft, Memo, Person, Turn
 from .persons_en import company_name, conjugate, is_base_verb, resolve_start, rewrite
@@ -15,7 +15,7 @@ from .segments import Sentence, sentences
 from .validity import expiry
 
 _SPLIT = re.compile(
-    r",?\s+(?:and|but|so|yet|plus)\s+(?=(?:I|we|please|my|our)\b|(?:please |don't |do not |never )?(?:send|call|email|text|keep|use)\b)|,\s+(?=(?:I|we|please|my|our)\b(?!\s?(?:own|and)\b))|\s+[–—-]\s+|,\s+(?=(?:what|how|can|could|should|which|where|when|would|will|is|are|do|does|who)\s(?:do|does|is|are|you|i|we|it|there|the|that|should|can|would|much|many|long)\b)"
+    r",?\s+(?:and|but|so|yet|plus)\s+(?=(?:I|we|please|my|our)\b|(?:please |don't |do not )(?:send|call|email|text|keep|use)\b)|,?\s+(?:so|but)\s+(?=(?:send|call|email|text|keep|use)\b)|,\s+(?=(?:I|we|please|my|our)\b(?!\s?(?:own|and)\b))|\s+[–—-]\s+|,\s+(?=(?:what|how|can|could|should|which|where|when|would|will|is|are|do|does|who)\s(?:do|does|is|are|you|i|we|it|there|the|that|should|can|would|much|many|long)\b)"
 )
 _ANAPHORA = re.compile(
     r"^(?:it|that|this|these|those|both|one|each|there|the (?:rest|other|others|same|one|first|second)|most|all of|half|some of|after that|before that|in between|of (?:these|those|which|that))\b",
@@ -49,6 +49,7 @@ def read(turn: Turn, memo: Memo) -> None:
         if MASK in sentence.text:
             rest = scrub_fact(sentence.text, memo.policy).text
             memo.reject(sentence.text, "it holds a secret, which was cut")
+            rewrite(sentence.text, memo)  # whose card it was: "she" may follow
             if not rest:
                 continue
             cleaned = Sentence(rest, sentence.asks and sentence.text.endswith(rest))
@@ -64,6 +65,8 @@ def read(turn: Turn, memo: Memo) -> None:
 
 def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
     name = company_name(sentence.text)
+    if name and not memo.company:
+        memo.business = True
     if apply_correction(sentence.text, memo, turn.index, chinese=False) is not None:
         return question
     text = sentence.text.strip()
@@ -71,9 +74,8 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
         answer = text if words.YES.match(text) or words.NO.match(text) else words.LEAD.sub("", text)
         done = complete(question, answer, memo)
         if done is not None:
-            if done:
-                for part in done.split("; "):
-                    _unit(part, turn, memo, answered=True)
+            if done.text:
+                _answered(done, turn, memo)
             return ""
         if words.NO.match(text) or words.YES.match(text):
             text = words.NO.sub("", words.YES.sub("", text))
@@ -87,7 +89,7 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
             continue
         if _asks(part, sentence.asks and position == len(parts) - 1):
             continue
-        _unit(part, turn, memo, answered=False)
+        _unit(part, turn, memo)
     if name:
         memo.company = name
         memo.business = True
@@ -98,7 +100,14 @@ def _split(body: str) -> list[str]:
     """Clauses with a subject of their own. A condition stays with what depends on it."""
     if re.match(r"(?:if|when|unless|as long as|once|since|because|although|though|while)\b", body, re.I):
         return [body]
-    return [p for p in _SPLIT.split(body) if p]
+    parts: list[str] = []
+    for part in _SPLIT.split(body):
+        if parts and is_fragment(parts[-1]) and len(parts) == 1 and not re.search(r"\d", parts[-1]):
+            # "My wife and I have moved": what precedes is no clause of its own.
+            parts[-1] = body[: body.index(part, len(parts[-1])) + len(part)]
+        elif part:
+            parts.append(part)
+    return parts
 
 
 def _asks(part: str, marked: bool) -> bool:
@@ -112,7 +121,7 @@ def _asks(part: str, marked: bool) -> bool:
     ) or words.ASK.match(part) is not None
 
 
-def _unit(part: str, turn: Turn, memo: Memo, *, answered: bool) -> None:
+def _unit(part: str, turn: Turn, memo: Memo) -> None:
     """Judges one clause and makes a draft of it."""
     if words.HYPOTHETICAL.match(part) or (
         re.match(r"if\b", part, re.I)
@@ -123,21 +132,19 @@ def _unit(part: str, turn: Turn, memo: Memo, *, answered: bool) -> None:
     ):
         return
     confirmed = words.CONFIRMS.match(part)
-    if confirmed and not answered and not words.SELF.search(part):
+    if confirmed and not words.SELF.search(part):
         what = confirmed["what"]
         key = re.sub(r"^(?:the|a|an|that|this|it|yes) ?", "", what, flags=re.I).lower()
         if key and not any(key in d.content.lower() for d in memo.drafts):
             _add(f"User confirms: {what[0].lower()}{what[1:]}", turn, memo)
         return
-    if answered:
-        _add(rewrite(part, memo), turn, memo)
+    if words.OPINION.match(part) and not re.search(r"\b(?:my|our)\b", part, re.I):
         return
-    if (
-        is_fragment(part)
-        and not (words.REQUEST.match(part) and words.STANDING.search(part))
-        and not _NO_SUBJECT.match(part)
-        and not _GERUND.match(part)
-    ):
+    if words.REQUEST.match(part) and not _NO_SUBJECT.match(part):
+        if _lasting(part):
+            _add(_instruction(part), turn, memo)
+        return
+    if is_fragment(part) and not _NO_SUBJECT.match(part) and not _GERUND.match(part):
         _fragment(part, turn, memo)
         return
     if re.match(r"go (?:with|for)\b|let's (?:go (?:with|for)|do|take|use|make)\b", part, re.I):
@@ -148,16 +155,54 @@ def _unit(part: str, turn: Turn, memo: Memo, *, answered: bool) -> None:
         part = f"I {part[0].lower()}{part[1:]}"
     elif _GERUND.match(part):
         part = f"I'm {part[0].lower()}{part[1:]}"
-    elif words.REQUEST.match(part):
-        if words.STANDING.search(part):
-            _add(_instruction(part), turn, memo)
-        return
     if not _worth(part, memo):
         return
     text, person = resolve_start(part, memo)
-    if person is None and _ANAPHORA.match(text) and _join(rewrite(text, memo), turn, memo, "; "):
+    if (
+        person is None
+        and (_ANAPHORA.match(text) or re.match(r"(?:he|she|they|his|her|their)\b", text, re.I))
+        and _join(rewrite(text, memo), turn, memo, "; ")
+    ):
         return
+    last = memo.last()
+    if (
+        last
+        and last.answered
+        and last.source == turn.index
+        and person is None
+        and re.search(r"\bthe [a-z]", part)
+    ):
+        # "Goole. We want to buy the building": the building is the one in Goole.
+        last.answered = False
+        if _join(rewrite(text, memo), turn, memo, "; "):
+            return
     _add(rewrite(text, memo), turn, memo, person)
+
+
+def _answered(done: Completed, turn: Turn, memo: Memo) -> None:
+    """A statement made of a question and its answer; what leans on the fact before is joined to it."""
+    if done.leans:
+        if not _join(rewrite(done.text, memo), turn, memo, ", "):
+            _add(done.text, turn, memo)
+        return
+    before = len(memo.drafts)
+    for part in done.text.split("; "):
+        text, person = resolve_start(part, memo)
+        leans = person is None and re.search(r"\b(?:it|them|that|this)\b", text.split(":")[0])
+        if not (leans and _join(rewrite(text, memo), turn, memo, "; ")):
+            _add(text, turn, memo, person)
+    if len(memo.drafts) > before:
+        memo.drafts[-1].answered = True
+
+
+def _lasting(part: str) -> bool:
+    """An instruction that stays in force, or one that sets something up: not a wish for the next answer."""
+    if words.STANDING.search(part):
+        return True
+    sets = re.match(
+        r"(?:please )?(?:put|set|hold|cover|lock|fix|book|limit|cap|split|invest|move)\b", part, re.I
+    )
+    return sets is not None and (words.SELF.search(part) is not None or re.search(r"\d", part) is not None)
 
 
 def _instruction(part: str) -> str:
@@ -211,13 +256,9 @@ def _join(text: str, turn: Turn, memo: Memo, mark: str) -> bool:
     if last is None or last.chinese or last.source < turn.index - 2 or len(last.content) + len(text) > 240:
         return False
     dated = when_en.resolve(text, turn.said.date())
-    text = (
-        dated.text
-        if re.match(r"[A-Z]{2}|[A-Z]\w+ [A-Z]|User|I\b", dated.text)
-        else dated.text[0].lower() + dated.text[1:]
-    )
-    last.content += mark + text
-    last.expires_at = last.expires_at or expiry(dated.text, dated.spans, turn.said)
+    if expiry(dated.text, dated.spans, turn.said) is not None:
+        return False
+    last.content += mark + (dated.text if dated.text.startswith("User") else lower_first(dated.text))
     return True
 
 

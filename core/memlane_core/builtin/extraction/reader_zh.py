@@ -2,11 +2,12 @@
 """Chinese messages to drafts of facts."""
 
 import re
+from dataclasses import dataclass
 
 import rjieba
 
-from ..text.secrets import MASK, redact, scrub_fact
 from ..text.numerals import QuantityKind, find_quantities
+from ..text.secrets import MASK, redact, scrub_fact
 from . import lexicon_zh as words
 from . import when_zh
 from .answers_zh import complete, is_nominal
@@ -32,6 +33,15 @@ _TIME_LEAD = re.compile(
 )
 
 
+@dataclass(slots=True)
+class _Unit:
+    """Clauses of one sentence that make one fact."""
+
+    text: str
+    answered: bool = False
+    """It was completed from a question."""
+
+
 def read(turn: Turn, memo: Memo) -> None:
     """Adds the facts of one message to the memo, completes and corrects earlier ones."""
     text = redact(turn.text, memo.policy).text
@@ -51,6 +61,7 @@ def _scrub(sentence: Sentence, memo: Memo) -> Sentence | None:
     if MASK not in sentence.text:
         return sentence
     rest = scrub_fact(sentence.text, memo.policy).text
+    rewrite(sentence.text, memo)  # whose card it was: "她" may follow
     memo.reject(sentence.text, "含有密码、证件号等机密，已去除")
     return Sentence(rest, sentence.asks and sentence.text.endswith(rest)) if rest else None
 
@@ -62,7 +73,7 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
     corrected = apply_correction(sentence.text, memo, turn.index, chinese=True)
     if corrected is not None:
         clauses = clauses_zh(corrected)
-    units: list[str] = []
+    units: list[_Unit] = []
     open_unit = False
     hypothetical = False
     for position, raw in enumerate(clauses):
@@ -76,13 +87,13 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
             if answered is not None:
                 question = ""
                 if answered:
-                    units.append(answered)
+                    units.append(_Unit(answered, answered=True))
                     open_unit = True
                 continue
         accepted = _acceptance(clause, clauses[position + 1 :], turn, memo)
         if accepted is not None:
             if accepted:
-                units.append(accepted)
+                units.append(_Unit(accepted))
                 open_unit = not accepted.startswith("用户同意：")
             else:
                 open_unit = False
@@ -108,13 +119,13 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
             _note_people(clause, memo)
             open_unit = False
             continue
-        if open_unit and units and not _starts_new(clause, units[-1]):
-            units[-1] += "，" + clause
+        if open_unit and units and not _starts_new(clause, units[-1].text):
+            units[-1].text += "，" + clause
         else:
-            if not _worth(clause, units, carried):
+            if not _worth(clause):
                 open_unit = False
                 continue
-            units.append(clause)
+            units.append(_Unit(clause))
             open_unit = True
         question = "" if _content(clause) else question
     for unit in units:
@@ -182,6 +193,8 @@ def _request(clause: str) -> bool:
 
 def _chatter(clause: str, continuing: bool) -> bool:
     """Talk about the market, the weather, the world: nothing about this customer."""
+    if words.SMALL_TALK.search(clause) and not words.BUSINESS.search(clause):
+        return True
     if continuing or words.SELF.search(clause) or words.MENTAL.search(clause):
         return False
     return words.MARKET.search(clause) is not None
@@ -191,7 +204,7 @@ def _content(clause: str) -> bool:
     return bool(clause) and not words.FILLER.match(clause)
 
 
-def _worth(clause: str, units: list[str], carried: str) -> bool:
+def _worth(clause: str) -> bool:
     """Whether a clause that opens a unit says something about the customer's world."""
     if len(clause) < 2:
         return False
@@ -201,12 +214,14 @@ def _worth(clause: str, units: list[str], carried: str) -> bool:
         or words.PERSON.search(clause)
         or words.BUSINESS.search(clause)
     ):
-        return len(clause) > 3 or bool(re.search(r"\d", clause))
+        return len(clause) > 2 or bool(re.search(r"\d", clause))
     if words.MENTAL.search(clause) or words.STANDING.search(clause):
         return len(clause) > 3
     if any(q.kind is not QuantityKind.CODE and not q.weak for q in find_quantities(clause)):
         return True
-    return bool(units or carried) and words.STATE.search(clause) is not None and len(clause) > 3
+    if re.search(r"[你您]", clause):
+        return False
+    return words.STATE.search(clause) is not None and len(clause) > 2
 
 
 def _starts_new(clause: str, unit: str) -> bool:
@@ -228,37 +243,55 @@ def _note_people(clause: str, memo: Memo) -> None:
     rewrite(re.sub(r"^.{0,4}?(?:帮|替|给)(?=我)", "", clause), memo)
 
 
-def _store(unit: str, turn: Turn, memo: Memo, carried: str) -> str:
+def _store(unit: _Unit, turn: Turn, memo: Memo, carried: str) -> str:
     """Makes a draft of a unit; returns the subject that a next clause without one continues."""
-    subject, content = _with_subject(unit, memo, carried)
-    dated = when_zh.resolve(content, turn.said.date())
-    if is_nominal(dated.text) and _join(dated.text, turn, memo):
-        return subject
+    dated = when_zh.resolve(unit.text, turn.said.date())
+    if _elliptic(dated.text, answered=unit.answered) and _join(dated.text, turn, memo):
+        return carried
+    subject, content = _with_subject(dated.text, memo, carried)
     memo.drafts.append(
         Draft(
-            dated.text.strip("，, "), turn.index, True, expiry(dated.text, dated.spans, turn.said),
-            retraction=words.RETRACTION.search(unit) is not None,
+            content.strip("，, "),
+            turn.index,
+            True,
+            expiry(content, dated.spans, turn.said),
+            retraction=words.RETRACTION.search(unit.text) is not None,
         )
-    )  # fmt: skip
+    )
     return subject
 
 
+def _elliptic(text: str, *, answered: bool) -> bool:
+    """A phrase that says nothing by itself: a bare amount or list, or an attribute of what was spoken of before."""
+    if not is_nominal(text):
+        return False
+    if answered and words.BARE_ATTRIBUTE.match(text):
+        return True
+    named = re.sub(
+        r"大概|大约|差不多|左右|以内|以上|上下|不到|超过|最多|最少|至少|每[年月周天季次个]?|一共|总共|平均|约|共",
+        "",
+        text,
+    )
+    numbers = [q.text for q in find_quantities(named)]
+    for number in numbers:
+        named = named.replace(number, "")
+    return not numbers or len(re.findall(r"[\u4e00-\u9fff]", named)) < 2
+
+
 def _join(text: str, turn: Turn, memo: Memo) -> bool:
-    """A phrase without a verb goes on with what was said just before."""
+    """The phrase goes on with what was said just before."""
     last = memo.last()
     if (
         last is None
         or not last.chinese
         or last.source < turn.index - 2
         or len(last.content) + len(text) > 120
-        or ATTRIBUTE_OF_SELF.match(text)
     ):
+        return False
+    if words.ATTRIBUTE.match(text):
         return False
     last.content += "，" + text
     return True
-
-
-ATTRIBUTE_OF_SELF = words.ATTRIBUTE
 
 
 def _with_subject(unit: str, memo: Memo, carried: str) -> tuple[str, str]:
@@ -277,14 +310,26 @@ def _with_subject(unit: str, memo: Memo, carried: str) -> tuple[str, str]:
             return person.label, text
     if text.startswith("用户") or (memo.company and text.startswith(memo.company)):
         return "用户", text
-    if had_pronoun:
+    if had_pronoun or re.match(r"(?:其余|其他|另外?一?个)", text):
         return "", text
+    lead = _TIME_LEAD.match(text)
+    rest = text[lead.end() :] if lead else text
+    if (
+        rest.startswith("用户")
+        or any(rest.startswith(p.label) for p in memo.people)
+        or re.search(r"用户(?!的)", rest)
+    ):
+        if (
+            not rest.startswith("用户")
+            and carried not in ("", "用户")
+            and not any(rest.startswith(p.label) for p in memo.people)
+        ):
+            return carried, carried + text
+        return "用户" if rest.startswith("用户") else "", text
     if words.ATTRIBUTE.match(text) or _SELF_NOUN.match(text):
         return "用户", f"用户的{text}" if not re.match(
             r"(?:家里|名下|手头|手里|手上|账上|帳上)", text
         ) else f"用户{text}"
-    lead = _TIME_LEAD.match(text)
-    rest = text[lead.end() :] if lead else text
     if _own_subject(rest):
         return "", text
     subject = carried or "用户"

@@ -1,4 +1,3 @@
-# ruff: noqa: E501
 """Messages to sentences and clauses, without what the customer only quotes or pastes."""
 
 import re
@@ -61,7 +60,8 @@ def _unquote(match: re.Match[str]) -> str:
 
 def _sentence(text: str, end: str) -> Iterator[Sentence]:
     pasted = _HOLE in text
-    text = text.replace(_HOLE, " ").strip(" \t\r,，、:：-–—•*·")
+    text = text.replace(_HOLE, " ").strip(" \t\r，,、:：-–—•·")
+    text = re.sub(r"^\*\s+", "", text)
     if text:
         yield Sentence(text, "?" in end or "？" in end, pasted)
 

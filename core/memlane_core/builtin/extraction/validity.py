@@ -39,7 +39,12 @@ _PLAN = re.compile(
     re.I,
 )
 _PAST = re.compile(
-    r"(?<!为)了(?!解)|过(?!年|节)|已经|已|刚|\b(?:was|were|had|did|went|got|made|sold|bought|paid|met|left|took|came|became|moved|lost|ended|has \w+ed|have \w+ed|\w{2,}(?<!ne)ed)\b"
+    r"(?<!为)(?<!别推)(?<!不)了(?!解)(?!$)|(?<![别再用])[买卖付签办交还清搬换开]了|过(?!年|节)|已经|已|刚|\b(?:was|were|had|did|went|got|made|sold|bought|paid|met|left|took|came|became|moved|lost|ended|has \w+ed|have \w+ed|\w{2,}(?<!ne)ed)\b"
+)
+_LONGEST_DAYS = 400
+"""What is said of the years to come is a plan's horizon, not the time for which it is true."""
+_HORIZON = re.compile(
+    r"\b(?:in|within) the [\w ]{3,20} from \d{4}-|[想要打算计划准备].{0,12}(?:起.{1,5}内)|起.{1,5}内.{0,6}(?:买|付|还清|完成|办|开)"
 )
 _DUE = re.compile(r"到期|期满|截止日|\b(?:matur\w+|due|expir\w+|deadline)\b", re.I)
 _WHOLE = re.compile(r"through", re.I)
@@ -56,7 +61,7 @@ def expiry(text: str, spans: tuple[DateSpan, ...], said: datetime) -> int | None
     if end is not None and not (_DUE.search(text) and not _STATE.search(text)):
         return end_of(DateSpan(end, end, Grain.DAY), said) if end >= said.date() else None
     ahead = [s for s in spans if s.grain is Grain.AHEAD]
-    if ahead:
+    if ahead and (ahead[-1].last - said.date()).days <= _LONGEST_DAYS and not _HORIZON.search(text):
         return end_of(ahead[-1], said)
     state = _STATE.search(text) is not None
     if state:

@@ -21,9 +21,9 @@ _WEEKDAYS = (
 )
 _QUARTERS = "一二三四"
 
-_N = r"(?:\d{1,4}(?:\.5)?|[一二三四五六七八九十两半]{1,3})"
+_N = r"(?:(?<!\d)\d{1,3}(?:\.5)?|[一二三四五六七八九十两半]{1,3})"
 _UNIT = r"(?:天|日|个?多?(?:周|週|星期|礼拜|禮拜)|[个個]月|[个個]半月|年|[个個]?季度)"
-_CLOCK = rf"(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|夜里)?(?P<hour>\d{{1,2}}|[一二三四五六七八九十两]{{1,3}})(?:点|點|时(?!间)|:(?=\d))(?P<minute>半|一刻|三刻|\d{{1,2}}分?)?(?:整|钟|鐘)?"
+_CLOCK = r"(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|夜里)?(?P<hour>\d{1,2}|[一二三四五六七八九十两]{1,3})(?:点|點|时(?!间)|:(?=\d))(?P<minute>半|一刻|三刻|\d{1,2}分?)?(?:整|钟|鐘)?"
 
 _PATTERN = re.compile(
     rf"(?P<day>大[前后後]天|(?<!之)[前后後]天(?!天)|昨[天日晚儿]|今[天日晚早儿]|明[天日早晚儿](?!系))"
@@ -32,21 +32,28 @@ _PATTERN = re.compile(
     rf"|(?P<month>上上|上|下下|下|这|這|本|当)[个個]?月(?:份)?(?![薪供租费底末初中]?[、/])(?:(?P<mday>[12]?\d|3[01]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[号號日])?"
     rf"|(?<![每个個各\d一二三四五六七八九十])(?P<mend>月[底末初尾])"
     rf"|(?P<quarter>上|下|这|這|本)[个個一]?季度?"
-    rf"|(?P<year>大[前后]年|[前后後]年|去年|上年|[今本]年|明年|来年|來年)(?:(?P<ymonth>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?:(?P<yday>[12]?\d|3[01]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[号號日])?|第?(?P<yq>[一二三四1-4])季度?|年?(?P<yend>[底末初中]))?"
+    rf"|(?P<year>大[前后]年|[前后後]年|去年|上年|[今本]年|明年|(?<![十百千几多])[来來]年)(?:(?P<ymonth>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?:(?P<yday>[12]?\d|3[01]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[号號日])?|第?(?P<yq>[一二三四1-4])季度?|年?(?P<yend>[底末初中]))?"
     rf"|(?<![每各一二三四五六七八九十去今明前后後\d])(?P<yearend>年[底末初])"
     rf"|(?:未来|未來|接下来|接下來|今后|今後|往后)(?:的)?(?P<ahead>{_N})(?P<ahead_unit>{_UNIT})(?:之?内|里)?"
     rf"|(?<![提到满超前后])(?P<n>{_N})(?P<unit>{_UNIT})(?:之|以)?(?P<side>后|後|前(?!通知|申请|赎回))"
 )
 _CLOCK_AFTER = re.compile(_CLOCK)
+_HABIT = re.compile(r"每|一般|通常|都是|往往|总是|平时|经常|固定")
+_AGE = re.compile(
+    r"(?:今年|現年|现年)(?:已经?|刚|都|有)?(?P<age>\d{2}|[二三四五六七八九]?十[一二三四五六七八九]?)(?:周?岁|歲)?(?=了|，|,|。|、|$)"
+)
 
 
 def resolve(text: str, anchor: date) -> Dated:
     """Every relative date of the text as an absolute one. Absolute dates stay as they were written."""
+    text = _AGE.sub(lambda m: f"{m['age']}岁", text)
     spans: list[DateSpan] = []
     pieces: list[str] = []
     position = 0
     for match in _PATTERN.finditer(text):
         if match.start() < position:
+            continue
+        if match["mend"] and _HABIT.search(text[: match.start()]):
             continue
         span, shown = _read(match, anchor)
         if span is None:
