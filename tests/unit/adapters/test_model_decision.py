@@ -82,12 +82,13 @@ async def test_all_facts_are_decided_in_one_call_under_small_numbers() -> None:
 async def test_b08_numbers_never_offered_are_passed_on_to_be_refused(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    facts = [entry(f"Fact {i}", LIMIT, TEA, HOME) for i in range(4)]
+    facts = [entry(f"Fact {i}", LIMIT, TEA, HOME) for i in range(5)]
     answer = decisions(
         decision(0, "UPDATE", "12"),
         decision(1, "DELETE", "m_of_another_user"),
         decision(2, "UPDATE", 0),
         decision(3, "ADD"),
+        decision(4, "DELETE", "The user drinks tea"),
     )
     async with scripted() as (server, client):
         server.will(Says(answer))
@@ -98,7 +99,9 @@ async def test_b08_numbers_never_offered_are_passed_on_to_be_refused(
             (Action.DELETE, "m_of_another_user"),
             (Action.UPDATE, "m_limit"),
             (Action.ADD, None),
+            (Action.DELETE, "(not an id)"),
         ]
+        assert "tea" not in caplog.text
         assert "'12'" in caplog.text and "'m_of_another_user'" in caplog.text
 
 

@@ -5,6 +5,7 @@ A failure is never an empty list: what cannot be read raises ModelAnswerUnusable
 
 import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -16,7 +17,7 @@ from ...ports.chat_model import FinishReason
 from ...prompts import Language, load_prompt
 from .calls import CallTime
 from .client import AnswerSchema, ChatClient, Completion, PromptMessage
-from .lenient_json import NotJson, parse_at
+from .lenient_json import parse_at
 from .reasoning import CLOSING, OPENING
 
 logger = logging.getLogger(__name__)
@@ -25,6 +26,10 @@ T = TypeVar("T")
 
 _MAX_QUOTED_CHARACTERS = 8000
 """Of an answer that is sent back for repair."""
+_BEGIN = re.compile(r"\{(?=\s*[\"}])|\[(?=\s*[{\]])")
+"""Where an object or a list of objects may begin."""
+_MAX_ATTEMPTS = 500
+"""At reading JSON in one answer: text made of brackets must not keep the event loop."""
 _DECODER = json.JSONDecoder(strict=False)
 
 
@@ -99,9 +104,11 @@ def read_items(text: str, key: str, item_keys: frozenset[str]) -> RawItems | Non
     """
     found: RawItems | None = None
     loose: list[object] = []
-    at = 0
+    cut = False
+    at = attempts = 0
     while at < len(text):
-        start = min((i for i in (text.find("{", at), text.find("[", at)) if i >= 0), default=len(text))
+        begins = _BEGIN.search(text, at)
+        start = begins.start() if begins and attempts < _MAX_ATTEMPTS else len(text)
         opening, closing = OPENING.search(text, at, start), CLOSING.search(text, at, start)
         if closing and not (opening and opening.start() < closing.start()):
             # Everything so far was reasoning whose opening tag is missing or mangled.
@@ -115,14 +122,16 @@ def read_items(text: str, key: str, item_keys: frozenset[str]) -> RawItems | Non
             continue
         if start == len(text):
             break
+        attempts += 1
         value, at, complete = _value_at(text, start)
         listed = _listed(value, key, item_keys)
         if listed is not None:
             found = RawItems(listed, complete)
         elif complete and isinstance(value, dict) and item_keys & value.keys():
             loose.append(value)
+        cut = not complete
     if found is None and loose:
-        return RawItems(loose, complete=True)
+        return RawItems(loose, complete=not cut)
     return found
 
 
@@ -135,7 +144,7 @@ def _value_at(text: str, start: int) -> tuple[object, int, bool]:
         pass
     try:
         parsed = parse_at(text, start)
-    except NotJson:
+    except ValueError:
         return None, start + 1, True
     return parsed.value, parsed.end, parsed.complete
 
@@ -166,15 +175,9 @@ def _items(completion: Completion, question: Question[T]) -> Items[T] | None:
             items.append(question.read(item))
         except ValidationError:
             unreadable += 1
-    cut = completion.finish_reason in (FinishReason.LENGTH, FinishReason.CONTENT_FILTER)
     if not items and (unreadable or not raw.complete):
         return None
-    return Items(tuple(items), unreadable, raw.complete and not (cut and not _ends(completion.content)))
-
-
-def _ends(content: str) -> bool:
-    """Whether a text that hit the limit had come to its end all the same."""
-    return content.rstrip().rstrip("`").rstrip().endswith(("}", "]"))
+    return Items(tuple(items), unreadable, raw.complete)
 
 
 def _problem(completion: Completion) -> str:

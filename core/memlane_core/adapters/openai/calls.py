@@ -144,7 +144,7 @@ def retryable(error: CallFailure) -> bool:
 
 def domain_error(error: CallFailure, *, server: str, call_time: CallTime) -> MemlaneError:
     """The domain's error for one of the SDK; it carries nothing of the server's text."""
-    if isinstance(error, openai.APITimeoutError):
+    if isinstance(error, openai.APITimeoutError) and call_time.remaining_seconds() <= 0:
         return call_time.expired(server)
     metadata = {"server": server}
     description = _describe(error)
@@ -205,9 +205,13 @@ def open_client(
 
 
 def request_timeout(remaining_seconds: float) -> openai.Timeout:
-    """The SDK's timeout for one request; the whole is bounded by `with_retries`, since this bounds single
-    reads."""
-    return openai.Timeout(remaining_seconds, connect=min(_CONNECT_SECONDS, remaining_seconds))
+    """The SDK's timeout for one request: beyond the call's own end, which `with_retries` keeps.
+
+    The SDK's bounds single reads, so a server that drips would never meet it; connecting is bounded on its
+    own.
+    """
+    beyond = max(0.0, remaining_seconds) + 1.0
+    return openai.Timeout(beyond, connect=min(_CONNECT_SECONDS, beyond))
 
 
 def server_of(base_url: str) -> str:

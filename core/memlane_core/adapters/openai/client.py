@@ -160,7 +160,7 @@ class ChatClient:
             )
             opened = False
             try:
-                first = await anext(aiter(stream), None)
+                first = await anext(stream, None)
                 opened = True
             finally:
                 if not opened:

@@ -1,6 +1,7 @@
 """Decisions over facts by a model, all facts of a Remember in one call."""
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -32,6 +33,8 @@ _ALIASES = {
     "REPLACE": "UPDATE",
 }
 _MAX_REASON_CHARACTERS = 200
+_ID = re.compile(r"[A-Za-z0-9_.:\-]{1,64}\Z")
+"""What may go into logs and reports as the id that a model named: text must not get there this way."""
 
 _SCHEMA = AnswerSchema(
     "decisions",
@@ -111,6 +114,8 @@ class _Offer:
         text = (number or "").strip()
         if not text:
             return None
+        if not _ID.match(text):
+            return "(not an id)"
         return f"#{text}" if text in self._numbers else text
 
 

@@ -18,7 +18,7 @@ from ...domain.conversation import Extraction, Fact, Message, RejectedFact, Role
 from ...domain.limits import MAX_FACTS, MAX_TTL_SECONDS
 from ...ports.extractor import ExtractionRequest
 from ...prompts import Language, Prompt, load_prompt
-from .acceptance import accepted_text, last_question
+from .acceptance import accepted_texts, last_question
 from .answers import Items, Question, ask
 from .attribution import misattributed
 from .calls import CallTime
@@ -72,8 +72,8 @@ class ProposedFact(BaseModel):
 
     text: str = Field(validation_alias=AliasChoices("text", "fact", "content", "memory"), min_length=1)
     source: int | None = Field(None, validation_alias=AliasChoices("source", "i", "message"))
-    subject: str = ""
-    retraction: bool = False
+    subject: str | None = None
+    retraction: bool | None = None
     expires: str | None = None
 
 
@@ -197,7 +197,7 @@ class _Reader:
             content=text,
             expires_at=self._expires_at(proposed, turn, source),
             source=turn.index,
-            retraction=proposed.retraction,
+            retraction=bool(proposed.retraction),
         )
 
     def _turn(self, proposed: ProposedFact) -> Shown | None:
@@ -209,13 +209,12 @@ class _Reader:
         return (resting or turns)[-1]
 
     def _source(self, turn: Shown, *, alone: bool = False) -> Source:
-        before = self._part[turn.number - 1] if turn.number > 0 else None
-        assistant = before.content if before is not None and before.role is Role.ASSISTANT else ""
-        accepted = accepted_text(turn.content, assistant) if assistant else ""
-        said = (turn.content,) if alone else self._said
+        before = self._part[: turn.number]
+        answers = bool(before) and before[-1].role is Role.ASSISTANT
+        assistant = [m.content for m in before if m.role is Role.ASSISTANT] if answers else []
         return Source(
-            said=(*said, accepted) if accepted else said,
-            asked=last_question(assistant),
+            said=(*((turn.content,) if alone else self._said), *accepted_texts(turn.content, assistant)),
+            asked=last_question(assistant[-1]) if assistant else "",
             turn=turn.content,
             turn_date=turn.time.date(),
         )
@@ -227,7 +226,7 @@ class _Reader:
             return "it repeats a memory that was shown to the assistant"
         if misattributed(text, turn.content):
             return "it says of the user what was said of another person"
-        subject = fold(proposed.subject)
+        subject = fold(proposed.subject or "")
         if subject not in _USER_SUBJECTS and subject not in fold(text):
             return "it does not name the person whom it is about"
         return why_ungrounded(text, source)
