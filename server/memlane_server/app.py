@@ -5,7 +5,9 @@ import contextlib
 import fcntl
 import logging
 import os
+import secrets as secrets_module
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -24,6 +26,7 @@ from memlane_core.adapters.sql import SqlJournal
 from memlane_core.builtin.decision import RulesDecider
 from memlane_core.builtin.extraction import RulesExtractor
 from memlane_core.domain.errors import FailedPrecondition, NotConfigured, Unavailable
+from memlane_core.domain.memory import DeciderKind
 from memlane_core.guards import GuardPolicy
 from memlane_core.guards.secrets import SecretPolicy, redact
 from memlane_core.index import UserIndex
@@ -51,7 +54,8 @@ from memlane_core.services.sweeper import Retention, Sweeper
 from memlane_core.services.writer import MemoryWriter
 
 from .config import EmbeddingSettings, ModelSettings, Settings
-from .services import Services
+from .principal import Principal, single
+from .services import ServerInfo, Services
 from .translate import memory_record
 
 _log = logging.getLogger(__name__)
@@ -223,6 +227,23 @@ class App:
             compliance=compliance,
             positions=positions,
             clock=clock,
+            caller=single(Principal(settings.tenant, settings.actor)),
+            info=self._info(decider.kind, rules_decider.kind),
+            key=_service_key(settings.data_dir / "service-key"),
+            secrets=secrets,
+            zone=ZoneInfo(settings.context.time_zone),
+        )
+
+    def _info(self, *deciders: DeciderKind) -> ServerInfo:
+        store = self.store.describe()
+        return ServerInfo(
+            version=version("memlane"),
+            embedder_model=self.embedder.model,
+            dimension=self.embedder.dimension,
+            nomination_threshold=self.embedder.nomination_threshold,
+            decider_kinds=tuple(dict.fromkeys(deciders)),
+            vector_store_engine=store["engine"],
+            journal_engine=self.settings.journal_url.split(":", 1)[0].split("+", 1)[0],
         )
 
     async def start(self, on_ready: Callable[[bool], None]) -> None:
@@ -343,6 +364,15 @@ def _chat_client(settings: ModelSettings) -> ChatClient:
             max_output_tokens=settings.max_output_tokens,
         )
     )
+
+
+def _service_key(path: Path) -> bytes:
+    """The installation's own secret, made on first use: it keys request fingerprints and page tokens."""
+    with contextlib.suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets_module.token_bytes(32))
+    return path.read_bytes()
 
 
 def _lock(directory: Path) -> int:

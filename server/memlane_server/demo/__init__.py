@@ -1,0 +1,1 @@
+"""`memlane demo`: two customers, two sessions, one real server process."""

@@ -1,0 +1,100 @@
+"""A real memlane server process on a free port and a data directory of its own."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import grpc
+
+_START_SECONDS = 60.0
+
+
+class ServerProcess:
+    """`memlane serve` as users run it. `address` is host:port once `start` returned."""
+
+    def __init__(self, data_dir: Path, settings: Mapping[str, str] | None = None) -> None:
+        self.data_dir = data_dir
+        self.log = data_dir.with_name(data_dir.name + ".log")
+        self._settings = dict(settings or {})
+        self._process: subprocess.Popen[bytes] | None = None
+        self.address = ""
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> "ServerProcess":
+        self.spawn()
+        self.wait_until_serving()
+        return self
+
+    def spawn(self) -> None:
+        """Start the process without waiting for it."""
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMLANE_")}
+        environment |= {
+            "MEMLANE_DATA_DIR": str(self.data_dir),
+            "MEMLANE_SERVER__PORT": "0",
+            "MEMLANE_INDEX__BUDGET_MIB": "512",
+            **self._settings,
+        }
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "memlane_server", "serve"],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+
+    def wait_until_serving(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        os.set_blocking(self._process.stdout.fileno(), False)
+        text = b""
+        deadline = time.monotonic() + _START_SECONDS
+        while time.monotonic() < deadline:
+            text += self._process.stdout.read() or b""
+            for line in text.decode().splitlines():
+                if line.startswith("memlane is serving on "):
+                    self.address = line.rsplit(" ", 1)[1]
+                    return
+            if self._process.poll() is not None:
+                break
+            time.sleep(0.02)
+        self.kill()
+        raise AssertionError(f"the server did not start:\n{self.log.read_text(errors='replace')[-4000:]}")
+
+    def wait(self, timeout_seconds: float = 30.0) -> int:
+        """Exit code, once the process has ended."""
+        assert self._process is not None
+        return self._process.wait(timeout_seconds)
+
+    def terminate(self) -> int:
+        """SIGTERM, as an orchestrator stops it; returns the exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+
+    def channel(self) -> grpc.Channel:
+        return grpc.insecure_channel(self.address)
+
+
+@contextlib.contextmanager
+def running_server(data_dir: Path, settings: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
+    server = ServerProcess(data_dir, settings)
+    try:
+        yield server.start()
+    finally:
+        server.kill()

@@ -1,0 +1,23 @@
+"""One real server process for the wire tests of a module."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from tests.support.memlane_server import ServerProcess, running_server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    clock: Path = tmp_path_factory.mktemp("clock") / "offset"
+    settings = {"MEMLANE_CLOCK_OFFSET_FILE": str(clock)}
+    with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
+    with server.channel() as channel:
+        yield channel
