@@ -113,7 +113,7 @@ def complete(question: str, answer: str, memo: Memo) -> Completed | None:
         said = f"{trailing['word']}, {said[: trailing.start()]}"
     lead = words.YES.match(said) or words.NO.match(said)
     if lead and not words.WH.match(asked):
-        return _yes_or_no(asked, said[lead.end() :].strip(" ,."), negative=words.YES.match(said) is None)
+        return _yes_or_no(asked, memo, said[lead.end() :].strip(" ,."), negative=words.YES.match(said) is None)
     if not said or words.FILLER.match(said) or words.TALK.match(said) or _OFFER.match(asked):
         return None
     if not is_fragment(said) and (not words.PREPOSITION_START.match(said) or _SENTENCE.match(said)):
@@ -121,14 +121,14 @@ def complete(question: str, answer: str, memo: Memo) -> Completed | None:
     return _phrase(asked, lower_first(said), memo)
 
 
-def _yes_or_no(asked: str, rest: str, *, negative: bool) -> Completed | None:
+def _yes_or_no(asked: str, memo: Memo, rest: str, *, negative: bool) -> Completed | None:
     if _OFFER.match(asked):
         return None if rest else Completed("")
     more = f": {lower_first(rest)}" if rest else ""
     any_of = _ANY.match(asked)
     if any_of:
         return Completed(f"User has {'no ' if negative else ''}{any_of['np']}{more}")
-    statement = _statement(asked, negative=negative)
+    statement = _statement(asked, memo, negative=negative)
     if statement is None:
         return None
     return Completed(f"{statement}; {rest}" if rest and not is_fragment(rest) else statement + more)
@@ -155,7 +155,7 @@ def _phrase(asked: str, said: str, memo: Memo) -> Completed | None:
         if re.match(r"(?:which|what) ", asked, re.I) and _apposition(topic, said, memo):
             return Completed("")
         return Completed(f"{topic[0].upper()}{topic[1:]}: {said}")
-    text = _indirect(asked, said)
+    text = _indirect(asked, said, memo)
     return Completed(text) if text else None
 
 
@@ -252,8 +252,11 @@ def _to_user(question: str, memo: Memo) -> str:
     return "".join(words_out)
 
 
-def _subject_and_rest(rest: str) -> tuple[str, str]:
+def _subject_and_rest(rest: str, memo: Memo) -> tuple[str, str]:
     """Splits "User need card terminals" into subject and predicate; the subject is "User", a name, or a noun phrase."""
+    for person in reversed(memo.people):
+        if rest.startswith(person.label + " "):
+            return person.label, rest[len(person.label) :].strip()
     match = re.match(r"(?:User(?:'s (?:company|[a-z-]+(?: [A-Z]\w+)*))?|it|there|they|he|she)(?=\s|$)", rest)
     if match:
         return match[0], rest[match.end() :].strip()
@@ -287,11 +290,11 @@ def _declarative(aux: str, subject: str, predicate: str, *, negative: bool) -> s
     return f"{subject} {aux} {'not ' if negative else ''}{predicate}".strip()
 
 
-def _statement(asked: str, *, negative: bool) -> str | None:
+def _statement(asked: str, memo: Memo, *, negative: bool) -> str | None:
     match = _YES_NO.match(asked)
     if not match:
         return None
-    subject, predicate = _subject_and_rest(match["rest"])
+    subject, predicate = _subject_and_rest(match["rest"], memo)
     if not predicate:
         return None
     if negative:
@@ -304,11 +307,11 @@ def _statement(asked: str, *, negative: bool) -> str | None:
     return text[0].upper() + text[1:]
 
 
-def _indirect(asked: str, said: str) -> str | None:
+def _indirect(asked: str, said: str, memo: Memo) -> str | None:
     """ "How much can User contribute" and "a quarter" → "How much User can contribute: a quarter"."""
     match = _WH.match(asked)
     if not match:
-        yes_no = _statement(asked, negative=False)
+        yes_no = _statement(asked, memo, negative=False)
         return f"{yes_no}: {said}" if yes_no else None
     wh, noun, aux, rest = match["wh"], match["np"].strip(), match["aux"], match["rest"].strip()
     if (
@@ -326,7 +329,7 @@ def _indirect(asked: str, said: str) -> str | None:
         and not re.match(r"User|the|it|they|he|she", rest)
     ):
         return f"{asked[0].upper()}{asked[1:]}: {said}"
-    subject, predicate = _subject_and_rest(rest)
+    subject, predicate = _subject_and_rest(rest, memo)
     clause = _declarative(aux, subject, predicate, negative=False)
     text = f"{wh} {noun} {clause}".replace("  ", " ")
     return f"{text[0].upper()}{text[1:]}: {said}"

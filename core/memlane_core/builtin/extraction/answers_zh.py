@@ -2,6 +2,7 @@
 """Short Chinese answers completed from the question that they answer."""
 
 import re
+from dataclasses import dataclass
 
 import rjieba
 
@@ -49,8 +50,19 @@ def is_nominal(text: str) -> bool:
     )
 
 
-def complete(question: str, answer: str, memo: Memo) -> str | None:
-    """The answer as a statement of its own; "" when it says nothing; None when it stands by itself.
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """An answer made into a statement. An empty text = it says nothing."""
+
+    text: str
+    topical: bool = False
+    """It names its topic itself ("期限：三年")."""
+    leans: bool = False
+    """It has no topic and goes on with what was said before."""
+
+
+def complete(question: str, answer: str, memo: Memo) -> Completed | None:
+    """The answer as a statement; None when it stands by itself.
 
     Questions of several parts, and answers that are sentences already, are left as they are.
     """
@@ -64,54 +76,66 @@ def complete(question: str, answer: str, memo: Memo) -> str | None:
         return _affirmed(statement) if _YES_NO.search(statement) else None
     if not said or words.FILLER.match(said) or words.QUESTION_WORDS.search(said):
         return None
-    choice = re.search(r"(?P<a>[^，]*?)[，,]?(?:还是|還是)(?P<b>.*)$", statement)
-    if choice and (said in statement):
-        return f"用户{said}"
+    if re.search(r"还是|還是", statement) and said in statement:
+        return Completed(f"用户{said}")
     if re.match(r"(?:用户|我|他|她|它|公司|我们|他们|对方)", said):
         return None
+    said = re.sub(r"(?:就够了?|就行了?|就好|就可以了?|足够了?|够了)(?=，|$)", "", said) or said
     return _filled(statement, said)
 
 
-def _filled(statement: str, said: str) -> str | None:
+def asked_about(question: str, memo: Memo) -> str:
+    """The third person whom the question is about, "" if it is the customer."""
+    statement = _spoken_to_user(question, memo)
+    return next((p.label for p in reversed(memo.people) if statement.startswith(p.label)), "")
+
+
+def _filled(statement: str, said: str) -> Completed | None:
     about = _ABOUT.match(statement)
-    said = re.sub(r"(?:就够了?|就行了?|就好|就可以了?|足够了?|够了)(?=，|$)", "", said) or said
     short = is_nominal(said) or _NUMBERISH.match(said) is not None
     if about:
         topic = re.sub(r"(?:方面|这块)$", "", about["topic"])
-        return f"{topic}：{said}" if short or len(said) <= 6 else None
-    if statement.endswith(("是", "为")):
-        return statement + said
+        return Completed(f"{topic}：{said}", topical=True) if short or len(said) <= 6 else None
+    if statement.endswith(("是", "为")) and "和" not in statement:
+        return Completed(statement + said)
     found = _WH.search(statement)
-    if "和" in statement and found:
+    if found:
+        return None if "和" in statement else _in_place(statement, found, said, short=short)
+    if not _YES_NO.search(statement):
         return None
-    if found and found["wh"].startswith(("多少", "几", "多")) and short and not _NUMBERISH.match(said):
-        topic = (
-            statement[: found.start("wh")] + re.sub(r"[呢呀啊吗]$", "", statement[found.end("wh") :])
-        ).strip("是的")
-        return f"{topic}：{said}"
-    if found and short:
-        tail = statement[found.end("wh") :]
+    head = re.match(
+        r"^[\u4e00-\u9fffA-Za-z]{2,8}?(?=高|大|多|够|稳定|固定|紧|急|是|有|在|都|能|会|还|可以|方便|齐)",
+        statement,
+    )
+    if (
+        head
+        and not head[0].startswith("用户")
+        and (short or re.match(r"都|在|大概|约|比较|很|挺|还|不|没", said))
+    ):
+        return Completed(head[0] + said)
+    return Completed(f"{statement.rstrip('吗呢')}：{said}", topical=True) if short else None
+
+
+def _in_place(statement: str, wh: re.Match[str], said: str, *, short: bool) -> Completed | None:
+    """The answer where the question word stood, or behind what was asked about."""
+    head = statement[: wh.start("wh")]
+    tail = re.sub(r"[呢呀啊吗]$", "", statement[wh.end("wh") :])
+    counts = wh["wh"].startswith(("多少", "几", "多"))
+    if short and (not counts or _NUMBERISH.match(said)):
         middle = (
             re.sub(r"^(?:是|约|大约|大概)+", "", said)
-            if statement[: found.start("wh")].endswith(("是", "约", "大概", "大约"))
+            if head.endswith(("是", "约", "大概", "大约"))
             else said
         )
-        return statement[: found.start("wh")] + middle + re.sub(r"[呢呀啊吗]$", "", tail)
-    if found and len(said) <= 8:
-        return f"{statement}：{said}"
-    if _YES_NO.search(statement):
-        head = re.match(
-            r"^[\u4e00-\u9fffA-Za-z]{2,8}?(?=高|大|多|够|稳定|固定|紧|急|是|有|在|都|能|会|还|可以|方便|齐)",
-            statement,
-        )
-        if (
-            head
-            and (short or re.match(r"都|在|大概|约|比较|很|挺|还|不|没", said))
-            and not head[0].startswith("用户")
-        ):
-            return head[0] + said
-        return f"{statement.rstrip('吗呢')}：{said}" if short else None
-    return None
+        return Completed(head + middle + tail)
+    if len(said) > 8 and not (counts and short) and not (counts and _NUMBERISH.search(said)):
+        return None
+    if counts:
+        topic = re.sub(r"[是有了约要]+$|大概$|大约$", "", head) + re.sub(r"^的", "", tail)
+        if len(topic.removeprefix("用户")) < 2:
+            return Completed(said, leans=True)
+        return Completed(f"{topic}：{said}", topical=True)
+    return Completed(f"{statement}：{said}", topical=True)
 
 
 def _spoken_to_user(question: str, memo: Memo) -> str:
@@ -131,21 +155,21 @@ def _spoken_to_user(question: str, memo: Memo) -> str:
     return pronouns(text, memo)
 
 
-def _denied(statement: str, said: str) -> str | None:
+def _denied(statement: str, said: str) -> Completed:
     body = re.sub(r"(?:吗|嗎|了没有|没有|了没|没)$", "", statement)
     for asked, answer in (
         ("有没有", "没有"), ("是不是", "不是"), ("能不能", "不能"), ("会不会", "不会"), ("要不要", "不要"), ("可不可以", "不可以"), ("愿不愿意", "不愿意"),
         ("需不需要", "不需要"), ("是否有", "没有"), ("是否", "不"), ("能否", "不能"),
     ):  # fmt: skip
         if asked in body:
-            return body.replace(asked, answer, 1)
+            return Completed(body.replace(asked, answer, 1))
     negated = re.sub(r"(?<![没不])(?:已经?)?(有)", r"没有", body, count=1)
     if negated != body:
-        return negated
+        return Completed(negated)
     if body.endswith("了"):
         done = re.search(r"([\u4e00-\u9fff]{1,2})(?:好|完|过)?了$", body)
         if done:
-            return body[: done.start()] + "还没" + body[done.start() : -1]
+            return Completed(body[: done.start()] + "还没" + body[done.start() : -1])
     negated = re.sub(
         r"(?<![没不])(是|能|会|要|可以|愿意|需要|接受|打算|想|考虑|方便|抽|吸|在|用|做|买|懂|熟悉|了解|支持)",
         r"不\1",
@@ -153,15 +177,15 @@ def _denied(statement: str, said: str) -> str | None:
         count=1,
     )
     if negated != body:
-        return re.sub(r"不((?:做|买|用|开|办|接触)过)", r"没\1", negated)
-    return f"{body}：{said}"
+        return Completed(re.sub(r"不((?:做|买|用|开|办|接触)过)", r"没\1", negated))
+    return Completed(f"{body}：{said}", topical=True)
 
 
-def _affirmed(statement: str) -> str | None:
+def _affirmed(statement: str) -> Completed:
     body = re.sub(r"(?:吗|嗎|了没有|没有|了没|没|呢)$", "", statement)
     for asked, answer in (("有没有", "有"), ("是不是", "是"), ("能不能", "能"), ("会不会", "会"), ("要不要", "要"), ("可不可以", "可以"), ("愿不愿意", "愿意"), ("需不需要", "需要"), ("是否", ""), ("能否", "能")):  # fmt: skip
         if asked in body:
-            return body.replace(asked, answer, 1)
+            return Completed(body.replace(asked, answer, 1))
     if re.match(r"(?:需要|要|可以|要不要)?(?:我|我们|帮)", body) or "本行" in body:
-        return ""
-    return body
+        return Completed("")
+    return Completed(body)

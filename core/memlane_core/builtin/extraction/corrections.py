@@ -2,38 +2,48 @@
 """Corrections inside one conversation: the last value said wins."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import rjieba
+
 from ..text.numerals import Quantity, QuantityKind, find_quantities
+from .lexicon_en import NAME
 from .memo import Draft, Memo
 
 _ZH_N = "零一二两三四五六七八九十百千万亿半"
+_MONTH = "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
+_CURRENCY = "USD|EUR|GBP|CNY|RMB|HKD|SGD|JPY|AUD|CAD|CHF|NZD|US\\$|HK\\$|[$€£¥]"
 _AMOUNT = re.compile(
-    rf"(?:(?:USD|EUR|GBP|CNY|RMB|HKD|SGD|JPY|AUD|CAD|CHF|NZD|US\$|HK\$|[$€£¥])\s?)?(?:\d[\d,]*(?:\.\d+)?|[{_ZH_N}]{{1,8}}(?=[元块万亿张个名人家笔台套天年月岁成点号%]|美|欧|英|港|日))\s?(?:[十百千万亿]+|(?:thousand|million|billion|bn|mn|[kKmM])\b)?\s?(?:%|percent|per cent|(?:个)?(?:工作日|小时|分钟|百分点|月|星期)|[元块张名人位家笔台套天年岁成份辆条件户间号周]|美元|美金|欧元|英镑|港币|港元|日元|人民币|dollars?|euros?|pounds?|years?|months?|weeks?|days?|people|employees|units|orders|invoices)?"
-    rf"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million))*(?: (?:percent|years?|months?|weeks?|days?|people|employees|units))?",
+    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})\b(?: \d{{4}})?|\b(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b|\d{{1,2}}月\d{{1,2}}[日号號]|20\d\d-\d\d-\d\d"
+    rf"|(?:(?:{_CURRENCY})\s?)?(?:\d[\d,]*(?:\.\d+)?|[{_ZH_N}]{{1,8}}(?=[元块万亿张个名人家笔台套天年月岁成点号%]|美|欧|英|港|日))\s?(?:[十百千万亿]+|(?:thousand|million|billion|grand|bn|mn|[kKmM])\b)?\s?(?:%|percent|per cent|(?:个)?(?:工作日|小时|分钟|百分点|月|星期)|[元块张名人位家笔台套天年月岁成份辆条件户间号周头]|美元|美金|欧元|英镑|港币|港元|日元|人民币|dollars?|euros?|pounds?|years?|months?|weeks?|days?|people|employees|staff|units|orders|invoices)?"
+    rf"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million))*(?: (?:percent|years?|months?|weeks?|days?|people|employees|staff|units))?",
     re.I,
 )
 _MARK_ZH = re.compile(
-    r"(?:^|[，,])(?:啊|哦|噢|哎|呃|等等|等一下|等下|抱歉|不好意思|对不起|sorry)*[，,]?(?:我)?(?:刚才|刚刚|之前|前面)?(?:不对|不是|不，|说错了?|讲错了?|记错了?|搞错了?|弄错了?|写错了?|打错了?|口误|更正一下|更正|纠正一下|纠正|准确地?说|应该是|应该)[了啊，,：:。 ]*(?:应该)?(?:是|说)?"
+    r"(?:^|[，,])(?:[啊哦噢哎呃]|等等|等一下|等下|抱歉|不好意思|对不起|sorry)*[，,]?(?:我)?(?:刚才|刚刚|之前|前面)?"
+    r"(?:不对|不是|不，|[说讲记搞弄写打看][错岔]了?|說錯了?|口误|更正一下|更正|纠正一下|纠正|准确地?说|应该是|应该|实际上?是|其实是|改口)[了啊哈，,：:。 ]*(?:应该)?(?:是|说)?"
 )
 _MARK_EN = re.compile(
-    r"^(?:oh|ah|oops|wait|hang on|hold on|sorry|apologies|my mistake|actually|no|correction|scratch that|strike that|rather|i mean|i meant|make that|let me correct (?:that|myself)|i got that wrong|i misspoke|that's wrong|not quite|i should say|i said|well)\b[\s,.:;–—-]*",
+    r"(?:^|[,;]\s|\s[–—-]\s)(?:oh,? |oops,? |ah,? |no,? |wait,? |but )*(?:actually|wait|sorry|apologies|my mistake|my bad|i mean(?:t)?|correction|scratch that|strike that|make (?:that|it)|hang on|hold on|i misspoke|let me correct (?:that|myself)|i got that wrong|that(?:'s| is| was) (?:wrong|not right|a typo|the old one|a slip|a mistake)|i should have said|no,? (?=(?:it'?s|make|that'?s)\b)|or rather|rather)\b[\s,.:;–—-]*",
     re.I,
 )
-_STRONG_EN = re.compile(
-    r"\b(?:actually|sorry|i meant|i mean|correction|scratch that|strike that|make that|my mistake|hang on|hold on|misspoke|got that wrong|wrong (?:number|figure|amount|date)|flipped|typo|i should have said|not .{1,20} but)\b|\bit'?s now\b|\bshould be\b",
-    re.I,
+_PAIRS = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        r"(?:不是|并非)(?P<old>[^，,。]{1,14}?)[，,]?\s*(?:而是|是|应该是|应为)\s*(?P<new>[^，,。]{1,20})",
+        r"(?:不是|并非)(?P<old>[^，,。]{1,14})[，,]\s*(?P<new>[^，,。]{1,20})",
+        r"(?:是|应该是|应为)(?P<new>[^，,。]{1,20})[，,]\s*(?:而)?不是(?P<old>[^，,。]{1,14})",
+        r"(?:把|将)?(?:刚才|之前|原来)?(?:说|报)?的?(?P<old>[^，,。把将]{1,14})(?:改成|改为|改為|换成|更正为|调整为|改到)(?P<new>[^，,。]{1,20})",
+        r"(?:^|[,;.]\s)(?:(?:it'?s|it is|that'?s|make it|i meant|i mean|should be|we meant)\s)?(?P<new>[\w£$€%.,' -]{1,30}?),? (?:and )?not (?P<old>[\w£$€%.,' -]{1,24}?)(?=$|[.;,])",
+        r"\bnot (?P<old>[\w£$€%.,' -]{1,24}?),? (?:but|it'?s|rather|make it|i meant) (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])",
+        r"\bi said (?P<old>[\w£$€%.,' -]{1,24}?),? (?:but )?(?:i meant|it'?s|it should be|that should be) (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])",
+        r"\b(?P<new>[\w£$€%.,-]{1,24}?) instead of (?P<old>[\w£$€%.,' -]{1,24}?)(?=$|[.;,])",
+        r"\bchange (?:the |that |it )?(?:from )?(?P<old>[\w£$€%.,' -]{1,24}?) to (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])",
+    )
 )
-_PAIRS = (
-    re.compile(r"(?:不是|并非)(?P<old>[^，,。]{1,14}?)[，,]?\s*(?:而是|是|应该是|应为)\s*(?P<new>[^，,。]{1,20})"),
-    re.compile(r"(?:不是|并非)(?P<old>[^，,。]{1,14})[，,]\s*(?P<new>[^，,。]{1,20})"),
-    re.compile(r"(?:是|应该是|应为)(?P<new>[^，,。]{1,20})[，,]\s*(?:而)?不是(?P<old>[^，,。]{1,14})"),
-    re.compile(r"把?(?:刚才|之前|原来)?(?:说|报)?的?(?P<old>[^，,。把]{1,14})(?:改成|改为|改为|换成|更正为|调整为|改到)(?P<new>[^，,。]{1,20})"),
-    re.compile(r"(?:^|[,;.]\s)(?:(?:it'?s|it is|that'?s|make it|i meant|i mean|should be|we meant)\s)?(?P<new>[\w£$€%.,' -]{1,30}?),? (?:and )?not (?P<old>[\w£$€%.,' -]{1,24}?)(?=$|[.;,])", re.I),
-    re.compile(r"\bnot (?P<old>[\w£$€%.,' -]{1,24}?),? (?:but|it'?s|rather|make it|i meant) (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])", re.I),
-    re.compile(r"\bi said (?P<old>[\w£$€%.,' -]{1,24}?),? (?:but )?(?:i meant|it'?s|it should be|that should be) (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])", re.I),
-    re.compile(r"\b(?P<new>[\w£$€%.,-]{1,24}?) instead of (?P<old>[\w£$€%.,' -]{1,24}?)(?=$|[.;,])", re.I),
-)  # fmt: skip
+_ADDS = re.compile(r"^(?:另外|还有|而且|再加|also\b|and\b|plus\b)", re.I)
+_CURRENCY_WORDS = frozenset("euros dollars pounds francs yen yuan dinars kroner rand".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,36 +55,44 @@ class _Said:
 
 
 def apply_correction(sentence: str, memo: Memo, index: int, *, chinese: bool) -> str | None:
-    """Rewrites earlier drafts where the sentence corrects them.
+    """Rewrites what the sentence corrects: earlier drafts, or its own first half.
 
-    Returns what of the sentence remains to be read as new ("" = nothing), or None when it corrects nothing.
+    Returns what of the sentence remains to be read as new ("" = nothing), or None when it corrects nothing. A sentence
+    that only announces a slip makes the next one of the same message (`index`) a correction.
     """
-    if not memo.drafts:
-        return None
-    for pattern in _PAIRS:
-        for match in pattern.finditer(sentence):
-            old, new = _bare(match["old"]), _bare(match["new"])
-            if old and new and old != new and _replace_words(memo, old, new):
-                return _rest(sentence[: match.start()], sentence[match.end() :], chinese)
-    marked = _MARK_ZH.search(sentence) if chinese else None
-    if chinese and not marked:
-        return None
-    if not chinese and not _STRONG_EN.search(sentence):
+    announced = memo.correcting == index
+    memo.correcting = None
+    rest = _pair(sentence, memo)
+    if rest is not None:
+        return rest
+    marked = (_MARK_ZH if chinese else _MARK_EN).search(sentence)
+    if not marked and not announced:
         return None
     before = sentence[: marked.start()] if marked else ""
-    after = sentence[marked.end() :] if marked else _strip_marks(sentence)
-    if _replace_quantity(memo, after):
+    after = sentence[marked.end() :].strip(" ，,。.") if marked else sentence
+    own = _in_sentence(before, after)
+    if own is not None:
+        return own
+    old = _replace_quantity(memo, after)
+    if old is not None:
+        return (
+            ""
+            if re.sub(r"\W", "", before).endswith(re.sub(r"\W", "", old)) and len(before) <= len(old) + 4
+            else before
+        )
+    if _replace_name(memo, after, chinese=chinese):
         return before
-    if chinese and len(after) <= 16 and _replace_like(memo, after.strip("，,。 ")):
+    if len(after) <= 2 or (not chinese and not amounts(after) and len(after.split()) <= 2):
+        memo.correcting = index
         return before
     return None
 
 
 def amounts(text: str) -> list[_Said]:
-    """Numbers as they are written, with what they count."""
+    """Numbers and dates as they are written, with what they count."""
     found = []
     for match in _AMOUNT.finditer(text):
-        written = match[0].strip()
+        written = match[0].strip(" ,")
         quantities = [q for q in find_quantities(written) if not q.weak]
         if len(quantities) == 1 and quantities[0].kind in (QuantityKind.NUMBER, QuantityKind.DATE):
             start = match.start() + (len(match[0]) - len(match[0].lstrip()))
@@ -82,85 +100,121 @@ def amounts(text: str) -> list[_Said]:
     return found
 
 
+def _pair(sentence: str, memo: Memo) -> str | None:
+    """ "B, not A": both values are said."""
+    for pattern in _PAIRS:
+        for match in pattern.finditer(sentence):
+            old, new = _bare(match["old"]), _bare(match["new"])
+            if not old or not new or old == new:
+                continue
+            before, after = sentence[: match.start()], sentence[match.end() :].strip(" ，,。.")
+            if old in before:
+                return before.replace(old, new)
+            if _replace_words(memo, old, new):
+                kept = re.split(r"[，,](?!\d)", before)[:-1]
+                kept += [after] if _ADDS.match(after) else []
+                return "，".join(kept) if re.search(r"[\u4e00-\u9fff]", sentence) else ", ".join(kept)
+    return None
+
+
 def _bare(text: str) -> str:
-    return text.strip(" ，,。.'\"的").removeprefix("it's ").removeprefix("the ").strip()
-
-
-def _rest(before: str, after: str, chinese: bool) -> str:
-    """Beside a correction only a statement about something else is worth reading; reasons for the slip are not."""
-    before = (
-        re.sub(r"(?:更正一下|更正|纠正一下|不对|说错了|抱歉|不好意思)[，,。 ]*$", "", before)
-        if chinese
-        else before
-    )
-    return "" if chinese or not before.strip(" ,.") else ""
-
-
-def _strip_marks(sentence: str) -> str:
-    previous = None
-    while previous != sentence:
-        previous, sentence = sentence, _MARK_EN.sub("", sentence)
-    return sentence
+    text = text.strip(" ，,。.'\"的吧")
+    return re.sub(r"^(?:it'?s|the|that'?s|i meant) ", "", text, flags=re.I)
 
 
 def _replace_words(memo: Memo, old: str, new: str) -> bool:
     """Replaces the words of an earlier draft, newest first; a number also where it was written otherwise."""
+    pattern = re.compile(re.escape(old), re.I)
     for draft in reversed(memo.drafts):
-        pattern = re.compile(re.escape(old), re.I)
         if pattern.search(draft.content):
             draft.content = pattern.sub(lambda _: _in_case(new), draft.content)
             return True
-    wanted = [a for a in amounts(old)]
-    if len(wanted) == 1:
-        for draft in reversed(memo.drafts):
-            for said in amounts(draft.content):
-                if said.quantity.value == wanted[0].quantity.value:
-                    draft.content = draft.content[: said.start] + new + draft.content[said.end :]
-                    return True
+    wanted = amounts(old)
+    if len(wanted) != 1:
+        return False
+    for draft in reversed(memo.drafts):
+        for said in amounts(draft.content):
+            if (
+                said.quantity.value == wanted[0].quantity.value
+                and said.quantity.kind is wanted[0].quantity.kind
+            ):
+                draft.content = draft.content[: said.start] + new + draft.content[said.end :]
+                return True
     return False
 
 
 def _in_case(text: str) -> str:
     """ "Euros" opens its sentence with a capital; inside another it has none."""
-    return (
-        text[0].lower() + text[1:]
-        if re.match(r"[A-Z][a-z]+s?$", text) and text.lower() in _CURRENCY_WORDS
-        else text
-    )
+    return text[0].lower() + text[1:] if text.lower() in _CURRENCY_WORDS else text
 
 
-_CURRENCY_WORDS = frozenset("euros dollars pounds francs yen yuan dinars kroner rand".split())
-
-
-def _replace_quantity(memo: Memo, text: str) -> bool:
-    """The number of `text` takes the place of the newest earlier number that counts the same thing."""
-    done = False
-    for said in amounts(text):
-        for draft in reversed(memo.drafts):
-            place = _same_kind(draft, said)
-            if place is not None:
-                draft.content = draft.content[: place.start] + said.text + draft.content[place.end :]
-                done = True
-                break
-    return done
-
-
-def _same_kind(draft: Draft, said: _Said) -> _Said | None:
-    for place in reversed(amounts(draft.content)):
-        if place.quantity.kind is not said.quantity.kind:
-            continue
-        a, b = place.quantity.unit, said.quantity.unit
-        if a == b or (not a or not b or {a, b} <= {"", "CNY", "#"}):
-            return place
+def _in_sentence(before: str, after: str) -> str | None:
+    """ "200k, sorry, 250k": the slip stands in the same sentence."""
+    for said in amounts(after)[:1]:
+        for place in reversed(amounts(before)):
+            if _counts_the_same(place.quantity, said.quantity):
+                return before[: place.start] + said.text + before[place.end :]
     return None
 
 
-def _replace_like(memo: Memo, text: str) -> bool:
-    """A lone name takes the place of the last word of its class (place for place, person for person)."""
-    import rjieba
+def _replace_quantity(memo: Memo, text: str) -> str | None:
+    """The number of `text` takes the place of an earlier one that counts the same thing. Returns the old one."""
+    old = None
+    for said in amounts(text):
+        for draft, place in _places(memo, said, text):
+            old = old or place.text
+            draft.content = draft.content[: place.start] + said.text + draft.content[place.end :]
+            break
+    return old
 
-    tagged = [(w, t) for w, t in rjieba.tag(text) if t[0] == "n"]
-    if len(tagged) != 1 or len(tagged[0][0]) < len(text) - 2:
+
+def _places(memo: Memo, said: _Said, text: str) -> Iterator[tuple[Draft, _Said]]:
+    """Where the same thing is counted: facts that share a word with the correction first, then the newest."""
+    found = []
+    for age, draft in enumerate(reversed(memo.drafts)):
+        for place in reversed(amounts(draft.content)):
+            if _counts_the_same(place.quantity, said.quantity):
+                found.append((not _shares_word(draft.content, text), age, draft, place))
+                break
+    found.sort(key=lambda f: f[:2])
+    short = len(text) <= (16 if re.search(r"[\u4e00-\u9fff]", text) else 48)
+    for strange, _, draft, place in found:
+        if not strange or short:
+            yield draft, place
+
+
+def _counts_the_same(a: Quantity, b: Quantity) -> bool:
+    if a.kind is not b.kind:
+        return False
+    return a.unit == b.unit or not a.unit or not b.unit or {a.unit, b.unit} <= {"CNY", "#"}
+
+
+def _shares_word(a: str, b: str) -> bool:
+    return bool(_words(a) & _words(b))
+
+
+def _words(text: str) -> set[str]:
+    letters = re.findall(r"[\u4e00-\u9fff]+", re.sub(rf"[{_ZH_N}用户]", " ", text))
+    grams = {run[i : i + 2] for run in letters for i in range(len(run) - 1)}
+    return grams | {w.lower() for w in re.findall(r"[A-Za-z]{4,}", text)} - {
+        "user",
+        "actually",
+        "that",
+        "with",
+        "from",
+    }
+
+
+def _replace_name(memo: Memo, after: str, *, chinese: bool) -> bool:
+    """A lone name takes the place of the last one of its class (place for place, person for person)."""
+    first = re.split(r"[，,。;]", after)[0]
+    if not chinese:
+        return _replace_english_name(
+            memo, re.sub(r"^(?:it'?s|it is|that'?s|i meant|make it|in|the) ", "", first, flags=re.I)
+        )
+    first = re.sub(r"^(?:应该|就)?是|(?:的?那[家个边位]|才对|吧|啊|的)+$", "", first)
+    tagged = [(w, t) for w, t in rjieba.tag(first) if t[0] == "n"]
+    if len(tagged) != 1 or len(tagged[0][0]) < len(first) - 2:
         return False
     word, tag = tagged[0]
     for draft in reversed(memo.drafts):
@@ -168,4 +222,17 @@ def _replace_like(memo: Memo, text: str) -> bool:
             if other_tag == tag and other != word and tag in ("ns", "nr", "nt", "nz"):
                 draft.content = draft.content.replace(other, word)
                 return True
+    return False
+
+
+def _replace_english_name(memo: Memo, said: str) -> bool:
+    match = re.fullmatch(rf"(?P<name>{NAME})(?: (?:now|instead|though))?", said.strip(" ."))
+    if not match:
+        return False
+    for draft in reversed(memo.drafts[-2:]):
+        names = [m for m in re.finditer(NAME, draft.content) if not m[0].startswith("User") and m.start() > 0]
+        if names and not draft.chinese:
+            last = names[-1]
+            draft.content = draft.content[: last.start()] + match["name"] + draft.content[last.end() :]
+            return True
     return False

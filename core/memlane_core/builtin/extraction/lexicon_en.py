@@ -30,11 +30,11 @@ _TALK = (
     r"|i(?:'d| would) (?:need|like|have) to (?:think|sleep|check|discuss|ask|talk)[\w ]*|i need to (?:think|sleep|check|discuss|ask|talk|speak)[\w ]*|i(?:'m| am) (?:not (?:sure|ready|convinced)|just|only) ?(?:yet|about[\w ]*|(?:asking|curious|looking|browsing|wondering|checking|testing|seeing)[\w ']*)?"
     r"|i (?:don't|do not) know(?: yet)?|i(?:'ve| have)? (?:got )?(?:a|another|one|two|some|one more)(?: quick| more| small)? questions?[\w ]*|i was (?:just )?(?:wondering|curious|asking)[\w ']*|i (?:was )?wonder(?:ing)?[\w ']*|i(?:'m| am) curious[\w ]*|i (?:guess|suppose|think|hope|believe) so|i (?:read|heard|saw|hear)\b.*|i mean|i (?:just )?want(?:ed)? to (?:ask|know|check|understand|say|see|test)\b.*|i(?:'d| would) (?:just )?like to (?:ask|know|understand|check|say)\b.*|let me (?:think|see|check|talk|speak|ask|discuss|sleep|read|look|get)\b.*|let us (?:think|see|discuss)\b.*|let's see|we(?:'ll| will)? (?:have a think|think about[\w ]*|see|discuss[\w ]*|let you know[\w ]*|get back to you[\w ]*)"
     r"|(?:just|only) (?:seeing|checking|testing|asking|looking|saying|browsing|popping)\b.*|that was all|nothing (?:urgent|special|important|else|in particular)\b.*|what a\b.*|it(?:'s| is) (?:raining|sunny|cold|hot|warm|freezing|snowing|lovely|nice|a (?:nice|lovely|beautiful|rainy|sunny))\b.*|(?:the )?weather\b.*|how are you|hope (?:you|all)\b.*|i hope (?:you|all|this|that)\b.*|thank you\b.*|thanks\b.*|i (?:appreciate|like) (?:it|that|your (?:help|honesty))\b.*|you(?:'ve| have| are|'re)\b.*|i (?:get|see|understand|follow)(?: it| that| you| the (?:idea|point|difference))?"
-    r"|i (?:always |keep |just |must have |'ve )?(?:mix(?:ed)?|mixing|confus\w+|flipped|swapped|misread|mistyped|misspoke|got|transposed|looked at)\b.*\b(?:them|it|those|that|digits|numbers?|up|wrong|figures?|year's|names?)\b.*|(?:i|we)(?:'m| am|'re| are|'ll| will)(?: going to)? try\b.*|(?:just )?bored\b.*|it(?:'s| is) (?:packed|crowded|late|early|monday|friday)\b.*|(?:it|that|this)(?:'s| is)? (?:a )?(?:joke|scam|spam)\b.*"
+    r"|i (?:always |keep |just |must have |'ve )?(?:mix(?:ed)?|mixing|confus\w+|flipped|swapped|misread|mistyped|misspoke|got|transposed|looked at)\b.*\b(?:them|it|those|that|digits|numbers?|up|wrong|figures?|year's|names?)\b.*|(?:i|we)(?:'m| am|'re| are|'ll| will)(?: going to)? try\b.*|(?:really,? )?(?:can't|couldn't) sleep\b.*|.*\b(?:say(?:ing)? (?:hi|hello)|test(?:ing)? the waters|kill(?:ing)? time|a chat|real person|a (?:ro)?bot)\b.*|(?:i(?:'m| am) )?(?:just )?joking\b.*|(?:just )?kidding\b.*|worth a (?:try|shot)|(?:just )?bored\b.*|it(?:'s| is) (?:packed|crowded|late|early|monday|friday)\b.*|(?:it|that|this)(?:'s| is)? (?:a )?(?:joke|scam|spam)\b.*"
 )
 TALK = re.compile(rf"^(?:{_TALK})$", re.I)
 LEAD = re.compile(
-    r"^(?:(?:hi+|hiya|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you)?|cheers|ok(?:ay)?|sure|great|perfect|lovely|right|alright|well|so|and|but|also|oh|ah|hmm+|um+|actually|by the way|btw|one more thing|another thing|one other thing|in addition|besides|anyway|to be honest|honestly|frankly|basically|for the record|fyi|just so you know|as you know|please note(?: that)?|note that|please remember(?: that)?|remember that|you should know(?: that)?|i should (?:mention|add|say)(?: that)?|i forgot to (?:say|mention)(?: that)?|to be clear|of course|fine|good|noted|understood|exactly|indeed|no problem|got it|i see|true|fair enough|that's fine|that works|ooh|sorry|yes please|then|however|meanwhile|plus|on top of that|for context|for information|in fact|thing is|the thing is|not worth it|good point|makes sense)\b[\s,.:;!–—-]+)+",
+    r"^(?:(?:hi+|hiya|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you)?|cheers|ok(?:ay)?|sure|great|perfect|lovely|right|alright|well|so|and|but|also|oh|ah|hmm+|um+|actually|by the way|btw|one more thing|another thing|one other thing|in addition|besides|anyway|to be honest|honestly|frankly|basically|for the record|fyi|just so you know|as you know|please note(?: that)?|note that|please remember(?: that)?|remember that|you should know(?: that)?|i should (?:mention|add|say)(?: that)?|i forgot to (?:say|mention)(?: that)?|to be clear|of course|fine|good|noted|understood|exactly|indeed|no problem|got it|i see|true|fair enough|that's fine|that works|ooh|sorry|(?:yes|yeah|yep|no|correct|right|true|agreed)(?=,)|(?:yes|no) please|then|however|meanwhile|plus|on top of that|for context|for information|in fact|thing is|the thing is|not worth it|good point|makes sense)\b[\s,.:;!–—-]+)+",
     re.I,
 )
 WH = re.compile(
@@ -50,7 +50,7 @@ HYPOTHETICAL = re.compile(
     re.I,
 )
 REQUEST = re.compile(
-    r"^(?:please |kindly |just |also |then |now |could you |can you |would you |will you )*(?:send|show|tell|give|explain|help|check|look|find|book|call|email|text|let me know|let us know|walk|run|compare|calculate|work out|draft|prepare|print|confirm|list|remind|put|set up|open|close|transfer|pay|get|arrange|forward|share|update|resend|reset|recommend|suggest|connect|pass|take|make|keep|use|note|mail|post|write|address|contact|ring|copy|cc|invoice|deliver|do not|don't|never|always|stop|avoid|hold|pause|freeze|block|cover|lock|fix|limit|cap|invest|move|split|register|enrol|enroll)\b|^(?:please )?only (?:call|email|text|send|use|contact|write|ring|deliver|accept)\b",
+    r"^(?:from now on,? |in future,? |going forward,? |please |kindly |just |also |then |now |could you |can you |would you |will you )*(?:send|show|tell|give|explain|help|check|look|find|book|call|email|text|let me know|let us know|walk|run|compare|calculate|work out|draft|prepare|print|confirm|list|remind|put|set up|open|close|transfer|pay|get|arrange|forward|share|update|resend|reset|recommend|suggest|connect|pass|take|make|keep|use|note|mail|post|write|address|contact|ring|copy|cc|invoice|deliver|do not|don't|never|always|stop|avoid|hold|pause|freeze|block|cover|lock|fix|limit|cap|invest|move|split|register|enrol|enroll)\b|^(?:please )?only (?:call|email|text|send|use|contact|write|ring|deliver|accept)\b",
     re.I,
 )
 STANDING = re.compile(
@@ -65,7 +65,7 @@ BUSINESS = re.compile(
     re.I,
 )
 COMPANY_CUE = re.compile(
-    r"\b(?:our|the) (?:company|firm|business|suppliers?|customers?|clients?|staff|board|office|factory|plant|warehouse|shareholders?|turnover|revenue|payroll|auditors?|insurer|depot|fleet|shop|store|invoices?|vat|directors?|clinics?|employees?|treasury|products?|team|contracts?|subsidiary|competitors?|accounts? department|finance team|warehouse)\b|\bboard (?:meets|approved?|wants|decided)\b|\bguarantee for\b|\bwe (?:export|import|manufacture|make|build|produce|sell|supply|employ|hire|invoice|ship|install|trade|distribute|launch|run|operate)\b|\bmy (?:company|firm|business)\b|\bpayroll\b",
+    r"\b(?:our|the) (?:company|firm|business|suppliers?|customers?|clients?|staff|board|office|factory|plant|warehouse|shareholders?|turnover|revenue|payroll|auditors?|insurer|depot|fleet|shop|store|invoices?|vat|directors?|clinics?|employees?|treasury|products?|team|contracts?|subsidiary|competitors?|accounts? department|finance team|warehouse)\b|\bboard (?:meets|approved?|wants|decided)\b|\bguarantee for\b|\bwe(?:'re| are) an? [\w -]{0,30}(?:practice|firm|company|business|shop|maker|manufacturer|wholesaler|distributor|charity|school|agency|studio|bakery|farm|brewery|start-?up|restaurant|hotel|clinic|co-?op|garage|nursery|gallery|publisher|contractor|supplier|exporter|importer)\b|\bwe (?:export|import|manufacture|make|build|produce|sell|supply|employ|hire|invoice|ship|install|trade|distribute|launch|run|operate)\b|\bmy (?:company|firm|business)\b|\bpayroll\b",
     re.I,
 )
 MARKET = re.compile(
@@ -73,11 +73,19 @@ MARKET = re.compile(
     re.I,
 )
 OPINION = re.compile(
-    r"^(?:(?:that|it|this|\w+(?: \w+){0,3})(?:'s| is| are| sounds?| seems?| looks?) )(?:a bit |far |way |much |so |very |rather |quite |pretty |really |too )*(?:long|short|expensive|cheap|much|little|high|low|steep|complicated|risky|tempting|fine|ok|okay|good|great|nice|interesting|useful|clear|confusing|wrong|right|true|fair|normal|reasonable|odd|strange|annoying)(?: for (?:me|us))?$",
+    r"^(?:(?:that|it|this|\w+(?: \w+){0,3})(?:'s| is| are| sounds?| seems?| looks?) )(?:a bit |far |way |much |so |very |rather |quite |pretty |really |too )*(?:long|short|expensive|cheap|much|little|high|low|steep|complicated|risky|tempting|pricey|dear|costly|fine|ok|okay|good|great|nice|interesting|useful|clear|confusing|wrong|right|true|fair|normal|reasonable|odd|strange|annoying)(?: for (?:me|us))?$",
     re.I,
 )
 ACCEPT = re.compile(
-    r"^(?:(?:yes|ok(?:ay)?|right|great|good|perfect|fine|sure|alright|then|well|so|sounds (?:good|great|fine|sensible|reasonable)|that sounds (?:good|fine|great|sensible|reasonable)|you've convinced me|makes sense|i like (?:it|that))[\s,.!–—-]+)*(?:that works(?: for (?:me|us))?|agreed|deal|done deal|i(?:'m| am)? ?(?:agree|accept|happy (?:with|to do|to go with) (?:that|it|this))|we(?:'re| are)? ?(?:agree|accept|happy with that)(?: (?:that|it|your (?:offer|proposal|suggestion)))?|let's do (?:it|that|this|exactly that|so|just that)|let us do that|do (?:it|that|so)(?: then)?|go ahead(?: with (?:it|that|this))?|go for (?:it|that)|(?:i|we)(?:'ll| will|'d like to| want to| would like to) (?:do|take|go with|go for|follow|accept) (?:it|that|this|your (?:advice|suggestion|proposal|recommendation|plan))|let's go (?:with|for) (?:it|that|this|your (?:suggestion|proposal|plan|recommendation))|as you (?:suggest|propose|say|recommend)(?:ed)?|(?:please )?proceed(?: (?:with (?:it|that)|as you (?:suggest|propose)(?:ed)?|like that|on that basis))?|please do(?: that| so| it)?|yes,? please(?: do)?|book it|set it up|exactly,? do that|fine by (?:me|us)|that(?:'s| is) (?:fine|what i want|what we want|a plan|agreed)(?: (?:with|by) (?:me|us))?|i(?:'ll| will) take (?:it|that|your advice)|count me in|sign me up)(?:[\s,]+(?:then|please|thanks|thank you|as (?:you )?(?:suggested|proposed)))*[\s.!]*$",
+    r"^(?:(?:yes|ok(?:ay)?|right|great|good|perfect|fine|sure|alright|then|well|so|(?:i )?love (?:it|that|the idea)|(?:good|great|nice|brilliant|smart) (?:idea|plan|thinking|suggestion)|sounds (?:good|great|fine|sensible|reasonable)|that sounds (?:good|fine|great|sensible|reasonable)|you've convinced me|makes sense|i like (?:it|that))[\s,.!–—-]+)*(?:that works(?: for (?:me|us))?|agreed|deal|done deal|i(?:'m| am)? ?(?:agree|accept|happy (?:with|to do|to go with) (?:that|it|this))|we(?:'re| are)? ?(?:agree|accept|happy with that)(?: (?:that|it|your (?:offer|proposal|suggestion)))?|let's do (?:it|that|this|exactly that|so|just that)|let us do that|do (?:it|that|so)(?: then)?|go ahead(?: with (?:it|that|this))?|go for (?:it|that)|(?:i|we)(?:'ll| will|'d like to| want to| would like to) (?:do|take|go with|go for|follow|accept) (?:it|that|this|your (?:advice|suggestion|proposal|recommendation|plan))|let's go (?:with|for) (?:it|that|this|your (?:suggestion|proposal|plan|recommendation))|as you (?:suggest|propose|say|recommend)(?:ed)?|(?:please )?proceed(?: (?:with (?:it|that)|as you (?:suggest|propose)(?:ed)?|like that|on that basis))?|please do(?: that| so| it)?|yes,? please(?: do)?|book it|set it up|exactly,? do that|fine by (?:me|us)|that(?:'s| is) (?:fine|what i want|what we want|a plan|agreed)(?: (?:with|by) (?:me|us))?|i(?:'ll| will) take (?:it|that|your advice)|count me in|sign me up)(?:[\s,]+(?:then|please|thanks|thank you|as (?:you )?(?:suggested|proposed)))*[\s.!]*$",
+    re.I,
+)
+PRAISE = re.compile(
+    r"^(?:i )?(?:love|like) (?:it|that|this|the idea)|(?:what )?a? ?(?:good|great|nice|brilliant|smart|excellent) (?:idea|plan|thinking|suggestion|one)$",
+    re.I,
+)
+SERVICE = re.compile(
+    r"^(?:shall i|do you want me to|would you like me to|should i|can i|may i) (?:update|send|arrange|book|call|contact|look|check|connect|email|e-mail|get|show|explain|prepare|put you|transfer you|note|pass|file|help)\b",
     re.I,
 )
 PROPOSAL = re.compile(
@@ -85,11 +93,11 @@ PROPOSAL = re.compile(
     re.I,
 )
 YES = re.compile(
-    r"^(?:yes|yep|yeah|yup|sure|correct|right|exactly|indeed|absolutely|definitely|of course|that's (?:right|correct|it)|we do|i do|i am|we are|i have|we have|we will|i will|both|it does|it is|they do|they are|affirmative)\b[\s,.!:;–—-]*(?:please\b[\s,.]*)?",
+    r"^(?:yes|yep|yeah|yup|sure|correct|right|exactly|indeed|absolutely|definitely|of course|that's (?:right|correct|it)|(?:we do|i do|i am|we are|i have|we have|we will|i will|both|it does|it is|they do|they are|he does|she does|he is|she is)(?=\s*(?:[,.!;]|$))|affirmative)\b[\s,.!:;–—-]*(?:please\b[\s,.]*)?",
     re.I,
 )
 NO = re.compile(
-    r"^(?:no|nope|nah|not yet|none(?: at all| whatsoever| so far)?|never|not at all|nothing(?: at all| yet)?|neither|i don't|we don't|i do not|we do not|i'm not|we're not|i haven't|we haven't|not really|not so far|not currently|not at the moment|no,? (?:i|we) (?:don't|do not|haven't|have not|aren't|can't|won't)|zero|nobody|no one)\b[\s,.!:;–—-]*",
+    r"^(?:no|nope|nah|not yet|none(?: at all| whatsoever| so far)?|never|not at all|nothing(?: at all| yet)?|neither|(?:i don't|we don't|i do not|we do not|i'm not|we're not|i haven't|we haven't|i can't|we can't|he doesn't|she doesn't)(?=\s*(?:[,.!;]|$))|not really|not so far|not currently|not at the moment|no,? (?:i|we|he|she|they|it) (?:don't|do not|doesn't|haven't|have not|hasn't|aren't|isn't|can't|won't)(?=\s*(?:[,.!;]|$))|zero|nobody|no one)\b[\s,.!:;–—-]*",
     re.I,
 )
 PREPOSITION_START = re.compile(

@@ -67,6 +67,8 @@ class Memo:
     people: list[Person] = field(default_factory=list)
     company: str = ""
     business: bool = False
+    correcting: int | None = None
+    """Index of the message that just announced a slip ("wait, that was wrong")."""
 
     def reject(self, content: str, reason: str) -> None:
         self.rejected.append(RejectedFact(content, reason))

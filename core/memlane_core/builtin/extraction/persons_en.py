@@ -207,7 +207,7 @@ def _people(text: str, memo: Memo) -> str:
         name = match["name"] or ""
         if name and not _NAME_ONLY.match(name):
             name = ""
-        name = re.sub(r"(?:,| and| of| the)? *$", "", name)
+        name = re.sub(r"['’]s$|(?:,| and| of| the)? *$", "", name)
         owner = match["owner"].lower()
         if (
             owner == "our"

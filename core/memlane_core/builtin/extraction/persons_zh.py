@@ -36,7 +36,7 @@ _PARENTS = {
     "娘": "母亲",
     "爸妈": "父母",
 }
-_PLURAL = re.compile(r"父母|爸妈|孩子们|双胞胎|家人|两个|俩|们$|客户|供应商|股东|员工")
+_PLURAL = re.compile(r"父母|爸妈|孩子们|双胞胎|家人|两个|俩|们$|股东|员工|客户们|供应商们")
 _KIN = set(KIN.split("|"))
 _COMPANY_WORDS = re.compile(r"(?:我们|我們|咱们|咱|我|本|敝|俺)(?:的)?(?:公司|企业|單位|单位)|我司|本司|敝司")
 _COMPANY_CALLED = re.compile(
@@ -66,7 +66,7 @@ def rewrite(text: str, memo: Memo) -> str:
         text,
     )
     we = memo.company if memo.company and memo.company not in text else "用户"
-    text = re.sub(r"(?:我们|我們|咱们|咱們|咱俩|咱)(?:自己|两个|两人|这边|这儿|这里|家)?", we, text)
+    text = re.sub(r"(?:我们|我們|我哋|咱们|咱們|咱俩|咱)(?:自己|两个|两人|这边|这儿|这里|家)?", we, text)
     text = re.sub(
         r"我(?:自己|本人|个人|這邊|这边|这儿|这里)|本人|俺|(?<!自)我(?![国國市省区])(?:人(?=在))?",
         "用户",
@@ -91,6 +91,7 @@ def pronouns(text: str, memo: Memo) -> str:
         person = memo.who(gender, plural=plural)
         return person.label if person else said
 
+    text = re.sub(r"(?P<who>它|他|她)家(?=[\u4e00-\u9fff])", lambda m: f"{m['who']}的", text)
     # "其他", "他们公司的他人": only whole pronouns.
     return re.sub(
         r"(?<![其吉])(?:他们|她们|它们|他們|她們|它們|他(?![人乡處处])|她|它)(?:们|們)?(?:自己)?", name, text
@@ -117,6 +118,9 @@ def _third_persons(text: str, memo: Memo) -> str:
             pieces += text[position : match.start()], _own_firm(owner, noun, memo, text)
             position = match.end("noun")
             continue
+        if not owner and text[: match.start()].endswith("个"):
+            note_kin(text[match.start() : match.end()], memo)
+            continue
         shown = _PARENTS.get(noun, noun)
         name, end = _name_after(text, match)
         label = f"用户的{'公司' if '公司' in owner else ''}{shown}{name}"
@@ -132,6 +136,15 @@ def _own_firm(owner: str, noun: str, memo: Memo, text: str) -> str:
     if noun == "公司" and memo.company and memo.company not in text:
         return memo.company
     return f"用户的{noun}"
+
+
+def note_kin(text: str, memo: Memo) -> None:
+    """A relative named in passing ("外籍太太能不能…"): who "她" is afterwards. Without another owner he is the customer's."""
+    for match in PERSON.finditer(text):
+        if match["noun"] in _KIN and not re.search(r"[他她的]$", text[: match.start()]):
+            noun = _PARENTS.get(match["noun"], match["noun"])
+            gender = "f" if FEMALE.search(noun) else "m" if MALE.search(noun) else ""
+            memo.meet(Person(f"用户的{noun}", gender, bool(_PLURAL.search(noun))))
 
 
 def _alone(text: str, start: int) -> bool:

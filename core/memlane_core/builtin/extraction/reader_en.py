@@ -15,7 +15,7 @@ from .segments import Sentence, sentences
 from .validity import expiry
 
 _SPLIT = re.compile(
-    r",?\s+(?:and|but|so|yet|plus)\s+(?=(?:I|we|please|my|our)\b|(?:please |don't |do not )(?:send|call|email|text|keep|use)\b)|,?\s+(?:so|but)\s+(?=(?:send|call|email|text|keep|use)\b)|,\s+(?=(?:I|we|please|my|our)\b(?!\s?(?:own|and)\b))|\s+[–—-]\s+|,\s+(?=(?:what|how|can|could|should|which|where|when|would|will|is|are|do|does|who)\s(?:do|does|is|are|you|i|we|it|there|the|that|should|can|would|much|many|long)\b)"
+    r",?\s+(?:and|but|so|yet|plus)\s+(?=(?:I|we|please|my|our)\b|(?:please |don't |do not )(?:send|call|email|text|keep|use)\b)|,?\s+(?:so|but)\s+(?=(?:send|call|email|text|keep|use)\b)|,\s+(?=(?:I|we|please|my|our)\b(?!\s?(?:own|and)\b))|\s+[–—-]\s+|,\s+(?=(?:what|how|where|who|when)'s\b|(?:what|how|can|could|should|which|where|when|would|will|is|are|do|does|who)\s(?:do|does|is|are|you|i|we|it|there|the|that|should|can|would|much|many|long)\b)"
 )
 _ANAPHORA = re.compile(
     r"^(?:it|that|this|these|those|both|one|each|there|the (?:rest|other|others|same|one|first|second)|most|all of|half|some of|after that|before that|in between|of (?:these|those|which|that))\b",
@@ -52,8 +52,8 @@ def read(turn: Turn, memo: Memo) -> None:
             rewrite(sentence.text, memo)  # whose card it was: "she" may follow
             if not rest:
                 continue
-            cleaned = Sentence(rest, sentence.asks and sentence.text.endswith(rest))
-        if turn.answer_to and words.ACCEPT.match(cleaned.text):
+            cleaned = Sentence(rest, sentence.asks and sentence.text.endswith(rest[-8:]))
+        if turn.answer_to and _accepts(cleaned.text):
             accepted = True
             continue
         question = _sentence(cleaned, turn, memo, question)
@@ -67,9 +67,10 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
     name = company_name(sentence.text)
     if name and not memo.company:
         memo.business = True
-    if apply_correction(sentence.text, memo, turn.index, chinese=False) is not None:
+    corrected = apply_correction(sentence.text, memo, turn.index, chinese=False)
+    if corrected == "":
         return question
-    text = sentence.text.strip()
+    text = (sentence.text if corrected is None else corrected).strip(" ,")
     if question:
         answer = text if words.YES.match(text) or words.NO.match(text) else words.LEAD.sub("", text)
         done = complete(question, answer, memo)
@@ -176,7 +177,7 @@ def _unit(part: str, turn: Turn, memo: Memo) -> None:
         last.answered = False
         if _join(rewrite(text, memo), turn, memo, "; "):
             return
-    _add(rewrite(text, memo), turn, memo, person)
+    _add(rewrite(text, memo), turn, memo)
 
 
 def _answered(done: Completed, turn: Turn, memo: Memo) -> None:
@@ -190,7 +191,7 @@ def _answered(done: Completed, turn: Turn, memo: Memo) -> None:
         text, person = resolve_start(part, memo)
         leans = person is None and re.search(r"\b(?:it|them|that|this)\b", text.split(":")[0])
         if not (leans and _join(rewrite(text, memo), turn, memo, "; ")):
-            _add(text, turn, memo, person)
+            _add(text, turn, memo)
     if len(memo.drafts) > before:
         memo.drafts[-1].answered = True
 
@@ -208,7 +209,7 @@ def _lasting(part: str) -> bool:
 def _instruction(part: str) -> str:
     match = _IMPERATIVE.match(part)
     assert match is not None
-    rest = re.sub(r",? please\b", "", match["rest"], flags=re.I)
+    rest = re.sub(r",? please\b", "", match["rest"], flags=re.I).strip()
     rest = rest[0].lower() + rest[1:]
     if match["neg"]:
         never = "never " if match["neg"].lower().startswith("never") else ""
@@ -229,6 +230,8 @@ def _worth(part: str, memo: Memo) -> bool:
         return True
     if _ANAPHORA.match(part):
         return bool(memo.drafts)
+    if memo.drafts and re.match(r"(?:the|a|an|no|some|all|most) \w", part, re.I):
+        return True
     return (
         re.search(r"(?<!^)\b[A-Z][a-z]+|^[A-Z][a-z]+ [A-Z]", part) is not None
         or re.match(r"(?:nobody|everyone|everybody|someone) (?:here|in)", part, re.I) is not None
@@ -237,6 +240,10 @@ def _worth(part: str, memo: Memo) -> bool:
 
 def _fragment(part: str, turn: Turn, memo: Memo) -> None:
     """A phrase without a verb goes on with what was said just before, or is kept if it tells a number or a name."""
+    wish = re.match(r"(?:please,? (?P<a>.+)|(?P<b>.+?),? please)$", part, re.I)
+    if wish and len(part.split()) > 2:
+        _add(f"I ask for {lower_first(wish['a'] or wish['b'])}", turn, memo)
+        return
     if words.MARKET.search(part) or (len(part.split()) > 25):
         return
     telling = any(not q.weak for q in find_quantities(part)) or re.search(
@@ -262,7 +269,7 @@ def _join(text: str, turn: Turn, memo: Memo, mark: str) -> bool:
     return True
 
 
-def _add(text: str, turn: Turn, memo: Memo, person: Person | None = None) -> None:
+def _add(text: str, turn: Turn, memo: Memo) -> None:
     text = rewrite(text, memo)
     dated = when_en.resolve(text, turn.said.date())
     content = dated.text.strip(" ,.;:")
@@ -272,24 +279,39 @@ def _add(text: str, turn: Turn, memo: Memo, person: Person | None = None) -> Non
     memo.drafts.append(
         Draft(content, turn.index, False, expiry(dated.text, dated.spans, turn.said), retraction=words.RETRACTION.search(text) is not None)
     )  # fmt: skip
-    _rename(content, memo, person)
+    _rename(content, memo)
 
 
-def _rename(content: str, memo: Memo, person: Person | None) -> None:
-    """ "User's dad is called Bertram": from now on he has a name."""
-    if person is None or person.name:
-        return
-    match = re.match(rf"{re.escape(person.label)} is (?:called|named) (?P<name>{words.NAME})", content)
-    if match:
-        name = re.split(r",", match["name"])[0]
-        memo.rename(person, Person(f"{person.label} {name}", person.gender, person.plural, name))
+def _rename(content: str, memo: Memo) -> None:
+    """ "User's dad is called Bertram", "User's biggest customer is Ravenglass Foods": from now on they have a name."""
+    for person in memo.people:
+        if person.name or not content.startswith(person.label):
+            continue
+        rest = content[len(person.label) :]
+        match = re.match(rf" is (?:called|named) (?P<name>{words.NAME})", rest) or re.match(
+            rf" is (?P<name>{words.NAME})(?=$|[,.;])", rest
+        )
+        if match and not re.search(r"(?:ish|ese|[^aeiou]an|ch)$", match["name"]):
+            name = match["name"].split(",")[0]
+            memo.rename(person, Person(f"{person.label} {name}", person.gender, person.plural, name))
+            return
+
+
+def _accepts(text: str) -> bool:
+    """The whole sentence says yes to what was proposed, perhaps with praise beside it."""
+    if words.ACCEPT.match(text):
+        return True
+    parts = [p.strip() for p in re.split(r",\s", text) if p.strip()]
+    return any(words.ACCEPT.match(p) for p in parts) and all(
+        words.ACCEPT.match(p) or words.FILLER.match(p) or words.PRAISE.match(p) for p in parts
+    )
 
 
 def _proposal(turn: Turn) -> str:
     """The assistant's newest advice, as a statement."""
     for message in turn.proposals[:4]:
         for sentence in sentences(message):
-            if not words.PROPOSAL.search(sentence.text):
+            if not words.PROPOSAL.search(sentence.text) or words.SERVICE.match(sentence.text):
                 continue
             text = re.sub(
                 r"^(?:then|in that case|yes|sure|ok(?:ay)?|understood|right|so|well|for [\w ]+|given [\w ]+|based on [\w ]+)[,:]? ",

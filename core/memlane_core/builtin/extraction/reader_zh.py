@@ -10,10 +10,10 @@ from ..text.numerals import QuantityKind, find_quantities
 from ..text.secrets import MASK, redact, scrub_fact
 from . import lexicon_zh as words
 from . import when_zh
-from .answers_zh import complete, is_nominal
+from .answers_zh import asked_about, complete, is_nominal
 from .corrections import apply_correction
 from .memo import Draft, Memo, Person, Turn
-from .persons_zh import company_name, pronouns, rewrite
+from .persons_zh import company_name, note_kin, pronouns, rewrite
 from .segments import Sentence, clauses_zh, sentences
 from .validity import expiry
 
@@ -40,6 +40,10 @@ class _Unit:
     text: str
     answered: bool = False
     """It was completed from a question."""
+    topical: bool = False
+    """It names its topic ("期限：三年") and needs no subject."""
+    leans: bool = False
+    """It has no topic and goes on with what was said before."""
 
 
 def read(turn: Turn, memo: Memo) -> None:
@@ -86,10 +90,11 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
             )
             if answered is not None:
                 question = ""
-                if answered:
-                    units.append(_Unit(answered, answered=True))
+                if answered.text:
+                    units.append(_Unit(answered.text, True, answered.topical, answered.leans))
                     open_unit = True
                 continue
+            carried = carried or asked_about(question, memo)
         accepted = _acceptance(clause, clauses[position + 1 :], turn, memo)
         if accepted is not None:
             if accepted:
@@ -110,9 +115,10 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
             continue
         last = position == len(clauses) - 1
         if hypothetical or _asks(clause, sentence.asks and last):
+            _note_people(clause, memo)
             open_unit = False
             continue
-        decided = words.DECIDE.sub("", clause)
+        decided = (words.DECIDE_IN_ANSWER if turn.answer_to else words.DECIDE).sub("", clause)
         if decided != clause:
             clause = f"用户决定{decided}"
         if _request(clause) or _chatter(clause, bool(units)):
@@ -122,7 +128,7 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
         if open_unit and units and not _starts_new(clause, units[-1].text):
             units[-1].text += "，" + clause
         else:
-            if not _worth(clause):
+            if not _worth(clause, telling=bool(memo.drafts or units or question)):
                 open_unit = False
                 continue
             units.append(_Unit(clause))
@@ -204,7 +210,7 @@ def _content(clause: str) -> bool:
     return bool(clause) and not words.FILLER.match(clause)
 
 
-def _worth(clause: str) -> bool:
+def _worth(clause: str, *, telling: bool) -> bool:
     """Whether a clause that opens a unit says something about the customer's world."""
     if len(clause) < 2:
         return False
@@ -221,7 +227,8 @@ def _worth(clause: str) -> bool:
         return True
     if re.search(r"[你您]", clause):
         return False
-    return words.STATE.search(clause) is not None and len(clause) > 2
+    # "有", "是", "在" open small talk as well: they tell something once the customer has begun to tell.
+    return telling and words.STATE.search(clause) is not None and len(clause) > 2
 
 
 def _starts_new(clause: str, unit: str) -> bool:
@@ -240,15 +247,18 @@ def _starts_new(clause: str, unit: str) -> bool:
 
 def _note_people(clause: str, memo: Memo) -> None:
     """A request names people too ("帮我妈看看…"): who "她" is afterwards."""
+    before = len(memo.people)
     rewrite(re.sub(r"^.{0,4}?(?:帮|替|给)(?=我)", "", clause), memo)
+    if len(memo.people) == before:
+        note_kin(clause, memo)
 
 
 def _store(unit: _Unit, turn: Turn, memo: Memo, carried: str) -> str:
     """Makes a draft of a unit; returns the subject that a next clause without one continues."""
     dated = when_zh.resolve(unit.text, turn.said.date())
-    if _elliptic(dated.text, answered=unit.answered) and _join(dated.text, turn, memo):
+    if (unit.leans or _elliptic(dated.text, answered=unit.answered)) and _join(dated.text, turn, memo):
         return carried
-    subject, content = _with_subject(dated.text, memo, carried)
+    subject, content = (carried, dated.text) if unit.topical else _with_subject(dated.text, memo, carried)
     memo.drafts.append(
         Draft(
             content.strip("，, "),

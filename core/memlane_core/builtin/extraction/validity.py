@@ -11,6 +11,10 @@ _MONTH_EN = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|au
 _UNTIL_ZH = re.compile(
     r"(?:一直到|直到|截止到?|截至|[到至])(?:(?P<y>20\d\d)[年-])?(?:(?P<m>1[0-2]|0?[1-9])(?:月份?|-)(?:(?P<d>[12]\d|3[01]|0?[1-9])[日号號]?|(?P<edge>[底末中初]))?|(?P<year_end>[底末]))(?P<end>为止|止|之前|以前|前|之间|期间)?"
 )
+# "9月底之前都不方便": a deadline unless something does not hold before it.
+_BEFORE_ZH = re.compile(
+    r"(?:(?P<y>20\d\d)[年-])?(?:(?P<m>1[0-2]|0?[1-9])(?:月份?|-)(?:(?P<d>[12]\d|3[01]|0?[1-9])[日号號]?|(?P<edge>[底末中初]))?|(?P<year_end>[底末]))(?P<end>之前|以前|前)(?=[^，。]{0,8}(?:不|别|暂|没))"
+)
 _UNTIL_EN = re.compile(
     rf"\b(?:until|till|through|up to|valid to|to)\s(?:(?P<edge>(?:the )?(?:end|middle|start|beginning) of )?(?:(?P<iso>20\d\d-\d\d-\d\d)|(?:the )?(?:(?P<d1>[12]?\d|3[01])(?:st|nd|rd|th)?(?: of)? )?(?P<m>{_MONTH_EN})\b\.?(?: (?P<d2>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?(?!\d))?(?:,? (?P<y>20\d\d))?|Q(?P<q>[1-4]) (?P<qy>20\d\d)|(?P<season>spring|summer|autumn|fall|winter) (?P<sy>20\d\d)|(?P<year>20\d\d)))",
     re.I,
@@ -104,7 +108,7 @@ def _length(text: str, today: date) -> DateSpan | None:
 
 
 def _until(text: str, today: date) -> date | None:
-    match = _UNTIL_ZH.search(text)
+    match = _UNTIL_ZH.search(text) or _BEFORE_ZH.search(text)
     if match and not _deadline_zh(match, text):
         return _until_zh(match, today)
     for found in _UNTIL_EN.finditer(text):

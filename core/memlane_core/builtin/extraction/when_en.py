@@ -33,7 +33,7 @@ _PATTERN = re.compile(
     re.I,
 )
 _AFTER_PREPOSITION = re.compile(
-    r"\b(?:by|before|until|till|since|from|after|through|during|for|of|in|on|to|than|is|was|be|between|and|throughout|within|around|about|late|early)\s$",
+    r"\b(?:by|before|until|till|since|from|after|through|during|for|of|in|on|to|than|is|was|be|between|and|throughout|within|around|about|late|early|at)\s$",
     re.I,
 )
 _HABIT = re.compile(
