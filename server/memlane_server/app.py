@@ -13,30 +13,17 @@ from zoneinfo import ZoneInfo
 
 from memlane_core import kernels
 from memlane_core.adapters.clock import OffsetFileClock, SystemClock
-from memlane_core.adapters.local_embedder import LocalEmbedder
 from memlane_core.adapters.milvus import MilvusStore
-from memlane_core.adapters.openai.chat import OpenAIChatModel
-from memlane_core.adapters.openai.client import ChatClient
-from memlane_core.adapters.openai.decider import ModelDecider
-from memlane_core.adapters.openai.extractor import ModelExtractor
-from memlane_core.adapters.openai.settings import ChatSettings, TokenParameter
-from memlane_core.adapters.openai_embedder import OpenAIEmbedder
 from memlane_core.adapters.signing import Ed25519Signer
 from memlane_core.adapters.sql import SqlJournal
-from memlane_core.builtin.decision import RulesDecider
-from memlane_core.builtin.extraction import RulesExtractor
-from memlane_core.domain.errors import FailedPrecondition, NotConfigured, Unavailable
+from memlane_core.domain.errors import FailedPrecondition, Unavailable
 from memlane_core.domain.memory import DeciderKind
 from memlane_core.guards import GuardPolicy
-from memlane_core.guards.secrets import SecretPolicy, redact
 from memlane_core.index import UserIndex
 from memlane_core.ports.clock import Clock
-from memlane_core.ports.decider import Decider
-from memlane_core.ports.embedder import Embedder
-from memlane_core.ports.extractor import Extractor
 from memlane_core.ports.vector_store import StoredRow
 from memlane_core.services.blocks import UserBlocks
-from memlane_core.services.chat import MODEL_SETTING, ChatService
+from memlane_core.services.chat import ChatService
 from memlane_core.services.compliance import ComplianceService
 from memlane_core.services.consistency import Positions
 from memlane_core.services.context import ContextPolicy, ContextService
@@ -53,7 +40,8 @@ from memlane_core.services.sessions import SessionService
 from memlane_core.services.sweeper import Retention, Sweeper
 from memlane_core.services.writer import MemoryWriter
 
-from .config import EmbeddingSettings, ModelSettings, Settings
+from .config import Settings
+from .models import minds
 from .principal import Principal, single
 from .services import ServerInfo, Services
 from .translate import memory_record
@@ -84,9 +72,8 @@ class App:
             OffsetFileClock(settings.clock_offset_file) if settings.clock_offset_file else SystemClock()
         )
         self.journal = SqlJournal(settings.journal_url)
-        self.embedder = CachingEmbedder(
-            _embedder(settings.embedding), max_entries=settings.index.query_cache_entries
-        )
+        self.minds = minds(settings)
+        self.embedder = CachingEmbedder(self.minds.embedder, max_entries=settings.index.query_cache_entries)
         self.store = MilvusStore(
             settings.milvus_uri,
             collection_prefix=settings.store.collection_prefix,
@@ -123,12 +110,11 @@ class App:
         search = SearchService(
             embedder=self.embedder, blocks=blocks, index=index, memories=memories, clock=clock
         )
-        secrets = SecretPolicy(frozenset(settings.memory.secret_kinds), settings.memory.keep_last_four)
-        extractor, decider, rules_decider, chat_client = self._deciders(secrets)
+        secrets = self.minds.secrets
         remember = RememberService(
-            extractor=extractor,
-            decider=decider,
-            rules=rules_decider,
+            extractor=self.minds.extractor,
+            decider=self.minds.decider,
+            rules=self.minds.rules,
             embedder=self.embedder,
             blocks=blocks,
             journal=journal,
@@ -212,7 +198,7 @@ class App:
         chat = ChatService(
             context=context,
             sessions=sessions,
-            model=OpenAIChatModel(chat_client) if chat_client else None,
+            model=self.minds.chat,
         )
         return Services(
             remember=remember,
@@ -228,7 +214,7 @@ class App:
             positions=positions,
             clock=clock,
             caller=single(Principal(settings.tenant, settings.actor)),
-            info=self._info(decider.kind, rules_decider.kind),
+            info=self._info(self.minds.decider.kind, self.minds.rules.kind),
             key=_service_key(settings.data_dir / "service-key"),
             secrets=secrets,
             zone=ZoneInfo(settings.context.time_zone),
@@ -316,54 +302,6 @@ class App:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-    def _deciders(self, secrets: SecretPolicy) -> tuple[Extractor, Decider, RulesDecider, ChatClient | None]:
-        settings = self.settings
-        rules = RulesDecider(nomination_threshold=self.embedder.nomination_threshold)
-        client = _chat_client(settings.chat) if settings.chat.configured else None
-        wanted = settings.memory.decider
-        if wanted == "model" and client is None:
-            raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
-        if client is None or wanted == "rules":
-            return RulesExtractor(secrets=secrets), rules, rules, client
-
-        def cut(text: str) -> str:
-            return redact(text, secrets).text
-
-        return (
-            ModelExtractor(client, redact=cut),
-            ModelDecider(client, fallback=rules, redact=cut),
-            rules,
-            client,
-        )
-
-
-def _embedder(settings: EmbeddingSettings) -> Embedder:
-    if settings.provider == "local":
-        return LocalEmbedder()
-    if not settings.base_url:
-        raise NotConfigured("embedding.provider = openai", "embedding.base_url (MEMLANE_EMBEDDING__BASE_URL)")
-    return OpenAIEmbedder(
-        base_url=settings.base_url,
-        api_key=settings.api_key.get_secret_value(),
-        model=settings.model,
-        dimension=settings.dimension,
-        timeout_seconds=settings.timeout_seconds,
-    )
-
-
-def _chat_client(settings: ModelSettings) -> ChatClient:
-    return ChatClient(
-        ChatSettings(
-            base_url=settings.base_url,
-            api_key=settings.api_key.get_secret_value(),
-            model=settings.model,
-            temperature=settings.temperature,
-            timeout_seconds=settings.timeout_seconds,
-            token_parameter=TokenParameter(settings.token_parameter),
-            max_output_tokens=settings.max_output_tokens,
-        )
-    )
 
 
 def _service_key(path: Path) -> bytes:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import audit, memories, operate
+from . import audit, evaluate, memories, operate
 from .connection import console
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app.command()(memories.history)
 app.command()(audit.forget)
 app.command()(audit.export)
 app.add_typer(audit.app, name="audit")
+app.add_typer(evaluate.app, name="eval")
 
 
 @app.command()
