@@ -1,30 +1,171 @@
-"""Filter, cosine, lexical score and top-k in one pass over a user's block.
+"""Filter, cosine, words and top-k over a user's block, without an allocation per call.
 
-Rows are unit vectors, so a dot product is the cosine. Sums may be reassociated (that is what lets the compiler use
-vector registers); NaN rules are kept, and a row whose score is NaN is never returned. Ties go to the newer row:
-larger created_at, then larger journal position.
+Rows are unit vectors, so a dot product is the cosine. A row's score is
+
+    cosine + LEXICAL_WEIGHT * words
+
+where `words` is its BM25 for the query over the largest possible (0..1), and, as feedback, what it shares with the
+two rows that are best so far (Rocchio's idea, on words: a question names one memory, that memory names the next).
+
+Large blocks are read twice: all rows as 8-bit codes, which is a quarter of the bytes, then in float32 those rows that
+could still be among the best. Every row has a proven bound on the error of its coded dot product (Cauchy-Schwarz on
+what the coding left over, plus the rounding of float32 sums), so the answer is that of the float32 pass, to the bit.
+
+Sums of dot products may be reassociated, which is what lets the compiler use vector registers; nothing else may. NaN
+rules are kept: a row whose score is NaN is never returned. Ties go to the newer row: larger created_at, then larger
+journal position. All helpers stand in this file, since numba's cache does not notice a change in another one.
 """
 
 import threading
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, float64, int64, njit, types, uint8, uint32
+from numba import float32, float64, int8, int16, int32, int64, njit, types, uint8, uint32, uint64
 from numpy.typing import NDArray
 
 NEVER = np.iinfo(np.int64).max
 """expires_at of a row that never expires."""
 TOMBSTONE = np.iinfo(np.int64).min
-"""expires_at of a row that was deleted or superseded: never visible."""
+"""expires_at of a row that was deleted or superseded: never visible, and not counted for the words."""
+
+LEXICAL_WEIGHT = 2.0
+"""Weight of the words beside the cosine; chosen on the retrieval set (docs/adr/0004)."""
+FEEDBACK_WEIGHT = 0.6
+FEEDBACK_ROWS = 2
+CONCEPT_WEIGHT = 0.5
+"""What a shared concept counts beside a shared word."""
+CONCEPT_BIT = 1 << 31
+"""Set in the id of a concept, clear in the id of a word."""
 
 K1 = 1.2
 B = 0.75
-"""BM25 parameters (Robertson and Zaragoza, 2009: customary values)."""
+"""BM25 parameters (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009: customary values)."""
 
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
-_MAX_QUERY_TOKENS = 512
-_TILE = 64
-"""Rows whose dot products are taken together."""
+MAX_TOKENS = 512
+"""Distinct tokens of one text."""
+MAX_CODED_DIMENSION = 8192
+"""127 * 2047 * 8192 is the largest sum that fits 32 bits."""
+CODED_MIN_ELEMENTS = 1 << 15
+"""Rows times dimension from which the coded pass is faster (benchmarks/kernels.py)."""
+
+_QUERY_LEVELS = 2047
+_ROW_LEVELS = 127
+_UNIT_ROUNDOFF = 2.0**-24
+_SCORE_SLACK = 1e-6
+"""Rounding of cosine plus words to float32, of which ties are made."""
+
+_REASSOCIATE = {"reassoc", "contract", "arcp", "nsz"}
+_STRICT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+
+
+class Columns(NamedTuple):
+    """A block as the kernels read it; `n` rows count of `capacity`. All arrays C-contiguous.
+
+    Tokens stand twice: by row (`offsets`, `tokens`, `frequencies`: row r has offsets[r] up to offsets[r + 1], sorted),
+    and, for the first `indexed` rows, by token (`words`, sorted, and for word w the entries starts[w] up to
+    starts[w + 1] of `entry_rows` and `entry_frequencies`). A write costs no new index as long as few rows are behind.
+    """
+
+    vectors: NDArray[np.float32]
+    """(capacity, d)"""
+    codes: NDArray[np.int8]
+    """(capacity, d): vectors / scale, rounded"""
+    bounds: NDArray[np.float32]
+    """(capacity, 3): scale, length of what the code leaves over, length of the coded vector"""
+    times: NDArray[np.int64]
+    """(capacity, 3): expires_at, created_at, position"""
+    lengths: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    tokens: NDArray[np.uint32]
+    frequencies: NDArray[np.float32]
+    words: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    entry_rows: NDArray[np.int32]
+    entry_frequencies: NDArray[np.float32]
+    n: int
+    indexed: int
+    live: int
+    """Rows that are no tombstones."""
+    average_length: float
+    """Of the live rows; positive."""
+
+
+@njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
+def _dots(vectors, query, out):  # type: ignore[no-untyped-def]
+    """Nothing else in the loop: only then are the vector registers filled. Each row's sum is made in the same order
+    wherever the row stands, which the coded pass relies on."""
+    for row in range(vectors.shape[0]):
+        total = float32(0.0)
+        for j in range(query.shape[0]):
+            total += vectors[row, j] * query[j]
+        out[row] = total
+
+
+@njit(**_STRICT)
+def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
+    for row in range(codes.shape[0]):
+        total = int32(0)
+        for j in range(query.shape[0]):
+            total += int32(codes[row, j]) * int32(query[j])
+        out[row] = total
+
+
+@njit(**_STRICT)
+def _code_query(query, codes):  # type: ignore[no-untyped-def]
+    """Fills `codes`; returns scale, length of what is left over, length of the query. Length NaN or inf: unusable."""
+    largest = 0.0
+    square = 0.0
+    for j in range(query.shape[0]):
+        x = float64(query[j])
+        square += x * x
+        largest = max(largest, abs(x))
+    norm = np.sqrt(square)
+    if not np.isfinite(norm):
+        return 0.0, 0.0, norm
+    scale = largest / _QUERY_LEVELS
+    inverse = 1.0 / scale if scale > 0.0 else 0.0
+    left = 0.0
+    for j in range(query.shape[0]):
+        x = float64(query[j])
+        code = np.rint(x * inverse)
+        codes[j] = code
+        rest = x - code * scale
+        left += rest * rest
+    return scale, np.sqrt(left), norm
+
+
+@njit(
+    [
+        types.void(types.Array(float32, 2, "C", readonly=readonly), int64, int64, int8[:, ::1], float32[:, ::1])
+        for readonly in (False, True)
+    ],
+    cache=True, **_STRICT,
+)  # fmt: skip
+def _code_rows(vectors, first, last, codes, bounds):  # type: ignore[no-untyped-def]
+    for row in range(first, last):
+        largest = 0.0
+        square = 0.0
+        for j in range(vectors.shape[1]):
+            x = float64(vectors[row, j])
+            square += x * x
+            largest = max(largest, abs(x))
+        finite = np.isfinite(square)
+        scale = float64(float32(largest / _ROW_LEVELS)) if finite else 0.0
+        inverse = 1.0 / scale if scale > 0.0 else 0.0
+        left = 0.0
+        coded = 0.0
+        for j in range(vectors.shape[1]):
+            code = 0.0
+            if finite:
+                code = min(max(np.rint(float64(vectors[row, j]) * inverse), -127.0), 127.0)
+                rest = float64(vectors[row, j]) - code * scale
+                left += rest * rest
+            codes[row, j] = code
+            coded += code * code
+        # Rounded up, so that they stay bounds as float32. A row that is not finite can be bounded by nothing.
+        bounds[row, 0] = float32(scale)
+        bounds[row, 1] = float32(np.sqrt(left) * (1.0 + 1e-6)) if finite else float32(np.inf)
+        bounds[row, 2] = float32(np.sqrt(coded) * scale * (1.0 + 1e-6))
 
 
 @njit(inline="always")
@@ -63,138 +204,230 @@ def _offer(score, cosine, lexical, row, times, count, top_k, rows, scores):  # t
 
 
 @njit(inline="always")
-def _find(ids, count, wanted):  # type: ignore[no-untyped-def]
-    """Index of `wanted` in the sorted ids, or -1."""
+def _find(ids, wanted):  # type: ignore[no-untyped-def]
+    """Index of `wanted` in sorted ids, or -1."""
     low = 0
-    high = count
+    high = ids.shape[0]
     while low < high:
         middle = (low + high) >> 1
         if ids[middle] < wanted:
             low = middle + 1
         else:
             high = middle
-    if low < count and ids[low] == wanted:
+    if low < ids.shape[0] and ids[low] == wanted:
         return low
     return -1
 
 
-@njit(inline="always")
-def _weigh(times, n, offsets, tokens, query, idf):  # type: ignore[no-untyped-def]
-    """Fill `idf` for the query's tokens over the rows that are not tombstones; returns the largest possible BM25."""
-    m = query.shape[0]
+@njit(**_STRICT)
+def _add_words(  # type: ignore[no-untyped-def]
+    ids, skip, factor, times, lengths, offsets, tokens, frequencies, words, starts, entry_rows, entry_frequencies,
+    n, indexed, live, average, idf, spans, out,
+):  # fmt: skip
+    """Add `factor` times the normalised BM25 for `ids`, without those in `skip`, to `out`.
+
+    A word that no live row has counts nowhere: it cannot tell rows apart, nor should it shrink the others' share.
+    """
+    m = ids.shape[0]
+    sieve = uint64(0)
     for i in range(m):
         idf[i] = 0.0
-    alive = 0
-    for row in range(n):
+        spans[i, 0] = 0
+        spans[i, 1] = 0
+        if skip.shape[0] > 0 and _find(skip, ids[i]) >= 0:
+            idf[i] = -1.0
+            continue
+        sieve |= uint64(1) << uint64(ids[i] & uint32(63))
+        word = _find(words, ids[i])
+        if word >= 0:
+            spans[i, 0] = starts[word]
+            spans[i, 1] = starts[word + 1]
+            for e in range(spans[i, 0], spans[i, 1]):
+                if times[entry_rows[e], 0] != TOMBSTONE:
+                    idf[i] += 1.0
+    for row in range(indexed, n):
         if times[row, 0] == TOMBSTONE:
             continue
-        alive += 1
         for t in range(offsets[row], offsets[row + 1]):
-            i = _find(query, m, tokens[t])
-            if i >= 0:
-                idf[i] += 1.0
+            if (sieve >> uint64(tokens[t] & uint32(63))) & uint64(1):
+                i = _find(ids, tokens[t])
+                if i >= 0 and idf[i] >= 0.0:
+                    idf[i] += 1.0
     most = 0.0
     for i in range(m):
-        if idf[i] == 0.0:
-            # A word that no memory has cannot tell memories apart, nor should it shrink the others' share.
-            continue
-        idf[i] = np.log(1.0 + (alive - idf[i] + 0.5) / (idf[i] + 0.5))
-        most += idf[i] * (K1 + 1.0)
-    return most
+        if idf[i] > 0.0:
+            idf[i] = np.log(1.0 + (live - idf[i] + 0.5) / (idf[i] + 0.5))
+            if ids[i] & uint32(CONCEPT_BIT):
+                idf[i] *= CONCEPT_WEIGHT
+            most += idf[i]
+        else:
+            idf[i] = 0.0
+    if not most > 0.0:
+        return
+    # The largest possible BM25 is (K1 + 1) times the sum of the weights, so K1 + 1 cancels out.
+    scale = factor / most
+    for i in range(m):
+        if idf[i] > 0.0:
+            for e in range(spans[i, 0], spans[i, 1]):
+                row = entry_rows[e]
+                tf = entry_frequencies[e]
+                norm = K1 * (1.0 - B + B * lengths[row] / average)
+                out[row] += float32(scale * idf[i] * tf / (tf + norm))
+    for row in range(indexed, n):
+        norm = K1 * (1.0 - B + B * lengths[row] / average)
+        for t in range(offsets[row], offsets[row + 1]):
+            if (sieve >> uint64(tokens[t] & uint32(63))) & uint64(1):
+                i = _find(ids, tokens[t])
+                if i >= 0 and idf[i] > 0.0:
+                    tf = frequencies[t]
+                    out[row] += float32(scale * idf[i] * tf / (tf + norm))
 
 
-@njit(inline="always")
-def _bm25(row, offsets, tokens, frequencies, lengths, average, query, idf, most):  # type: ignore[no-untyped-def]
-    """BM25 of one row over the largest possible: 0..1."""
-    total = 0.0
-    m = query.shape[0]
-    norm = K1 * (1.0 - B + B * lengths[row] / average)
-    for t in range(offsets[row], offsets[row + 1]):
-        i = _find(query, m, tokens[t])
-        if i >= 0:
-            tf = frequencies[t]
-            total += idf[i] * tf * (K1 + 1.0) / (tf + norm)
-    return total / most
-
-
-@njit(nogil=True, fastmath=_FAST, error_model="numpy", boundscheck=False)
-def _dots(vectors, query, out):  # type: ignore[no-untyped-def]
-    for row in range(vectors.shape[0]):
-        total = float32(0.0)
-        for j in range(query.shape[0]):
-            total += vectors[row, j] * query[j]
-        out[row] = total
-
-
-def _signature(readonly: bool):  # type: ignore[no-untyped-def]
-    vectors = types.Array(float32, 2, "C", readonly=readonly)
-    query = types.Array(float32, 1, "C", readonly=readonly)
-    return int64(
-        vectors, query, int64, types.Array(int64, 2, "C", readonly=readonly), float64, int64, int64, float64,
-        types.Array(uint8, 1, "C"), float64, types.Array(int64, 1, "C"), types.Array(uint32, 1, "C"),
-        types.Array(float32, 1, "C"), types.Array(float32, 1, "C"), float64, types.Array(uint32, 1, "C"),
-        float64[::1], float32[::1], int64, int64[::1], float32[:, ::1],
-    )  # fmt: skip
-
-
-@njit(
-    [_signature(False), _signature(True)],
-    cache=True, nogil=True, fastmath=_FAST, error_model="numpy", boundscheck=False,
-)  # fmt: skip
-def _scan(  # type: ignore[no-untyped-def]
-    vectors, query, n, times, now, after, before, min_score, mask, weight, offsets, tokens, frequencies, lengths,
-    average, query_tokens, idf, dots, top_k, rows, scores,
+@njit(**_STRICT)
+def _select(  # type: ignore[no-untyped-def]
+    vectors, query, times, n, cosines, slack, lexical, weight, now, after, before, min_score, mask, top_k, one, rows,
+    scores,
 ):  # fmt: skip
-    """Best `top_k` rows into `rows` and `scores` (score, cosine, lexical); returns how many."""
-    most = 0.0
-    if query_tokens.shape[0] > 0:
-        most = _weigh(times, n, offsets, tokens, query_tokens, idf)
+    """Best `top_k` rows into `rows` and `scores` (score, cosine, lexical); returns how many.
+
+    Where `slack` has entries, cosines are off by at most that much: the rows that could be among the best are then
+    looked up in float32.
+    """
+    coded = slack.shape[0] > 0
     masked = mask.shape[0] > 0
-    bar = float32(min_score)
-    count = 0
-    for first in range(0, n, _TILE):
-        # Bare dot products first: only a loop with nothing else in it fills the vector registers.
-        last = min(first + _TILE, n)
-        _dots(vectors[first:last], query, dots)
-        for row in range(first, last):
-            # Cheapest test first; helper functions that take arrays cost more than the arithmetic, so the common
-            # case (not among the best) is decided here.
-            cosine = dots[row - first]
-            lexical = 0.0
-            if most > 0.0:
-                lexical = _bm25(row, offsets, tokens, frequencies, lengths, average, query_tokens, idf, most)
-            score = float32(cosine + weight * lexical)
-            if not score >= bar:
+    bar = min_score
+    if coded:
+        # The k-th best of what the rows have at least: a row that cannot reach it is not among the best.
+        count = 0
+        for row in range(n):
+            least = cosines[row] + weight * lexical[row] - slack[row]
+            if count == top_k and not least > scores[top_k - 1, 0]:
                 continue
             if not float64(times[row, 0]) > now or times[row, 1] < after or times[row, 1] >= before:
                 continue
             if masked and mask[row] == 0:
                 continue
-            count = _offer(score, cosine, float32(lexical), row, times, count, top_k, rows, scores)
-            if count == top_k:
-                bar = scores[top_k - 1, 0]
+            if least == least:
+                count = _offer(
+                    float32(least), float32(0.0), float32(0.0), row, times, count, top_k, rows, scores
+                )
+        if count == top_k:
+            bar = max(bar, float64(scores[top_k - 1, 0]))
+    count = 0
+    for row in range(n):
+        cosine = cosines[row]
+        if coded and cosine + weight * lexical[row] + slack[row] < bar:
+            continue
+        if not coded and not cosine + weight * lexical[row] >= bar - _SCORE_SLACK:
+            continue
+        if not float64(times[row, 0]) > now or times[row, 1] < after or times[row, 1] >= before:
+            continue
+        if masked and mask[row] == 0:
+            continue
+        if coded:
+            _dots(vectors[row : row + 1], query, one)
+            cosine = one[0]
+        score = float32(float64(cosine) + weight * lexical[row])
+        if not score >= min_score:
+            continue
+        count = _offer(score, cosine, lexical[row], row, times, count, top_k, rows, scores)
+        if not coded and count == top_k:
+            bar = float64(scores[top_k - 1, 0])
     return count
 
 
-@dataclass(frozen=True, slots=True)
-class Lexicon:
-    """Tokens of a block's rows in CSR form: row r has tokens[offsets[r]:offsets[r + 1]], sorted."""
+def _signature(readonly: bool) -> Any:
+    vectors = types.Array(float32, 2, "C", readonly=readonly)
+    query = types.Array(float32, 1, "C", readonly=readonly)
+    query_tokens = types.Array(uint32, 1, "C", readonly=readonly)
+    return int64(
+        vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], float32[::1], int64[::1], uint32[::1], float32[::1],
+        uint32[::1], int64[::1], int32[::1], float32[::1], int64, int64, int64, float64, query, query_tokens,
+        types.boolean, float64, int64, int64, float64, uint8[::1], int64, int16[::1], int32[::1], float32[::1],
+        float32[::1], float32[::1], float64[::1], int64[:, ::1], float32[::1], int64[::1], float32[:, ::1],
+    )  # fmt: skip
 
-    offsets: NDArray[np.int64]
-    tokens: NDArray[np.uint32]
-    frequencies: NDArray[np.float32]
-    lengths: NDArray[np.float32]
-    average_length: float
+
+@njit([_signature(False), _signature(True)], cache=True, **_STRICT)
+def _scan(  # type: ignore[no-untyped-def]
+    vectors, codes, bounds, times, lengths, offsets, tokens, frequencies, words, starts, entry_rows,
+    entry_frequencies, n, indexed, live, average, query, query_tokens, coded, now, after, before, min_score, mask,
+    top_k, query_codes, sums, cosines, slack, lexical, idf, spans, one, rows, scores,
+):  # fmt: skip
+    d = query.shape[0]
+    scale = 0.0
+    left = 0.0
+    norm = 0.0
+    if coded:
+        scale, left, norm = _code_query(query, query_codes)
+        # A query that is not finite has no bounds; its float32 scores are NaN or infinite, as they should be.
+        coded = np.isfinite(norm)
+    used = slack[:0]
+    if coded:
+        _coded_dots(codes[:n], query_codes[:d], sums)
+        rounding = 2.0 * (d + 8) * _UNIT_ROUNDOFF
+        for row in range(n):
+            rest = float64(bounds[row, 1])
+            length = float64(bounds[row, 2])
+            cosines[row] = float32(scale * float64(bounds[row, 0]) * sums[row])
+            error = rest * norm + length * left + (rest + length) * norm * rounding
+            slack[row] = float32(error * (1.0 + 1e-6) + 2.0 * _SCORE_SLACK * (1.0 + (rest + length) * norm))
+        used = slack[:n]
+    else:
+        _dots(vectors[:n], query, cosines)
+
+    for row in range(n):
+        lexical[row] = 0.0
+    if query_tokens.shape[0] > 0:
+        _add_words(
+            query_tokens, query_tokens[:0], 1.0, times, lengths, offsets, tokens, frequencies, words, starts,
+            entry_rows, entry_frequencies, n, indexed, live, average, idf, spans, lexical,
+        )  # fmt: skip
+        best = _select(
+            vectors, query, times, n, cosines, used, lexical, LEXICAL_WEIGHT, now, after, before, -np.inf, mask,
+            FEEDBACK_ROWS, one, rows, scores,
+        )  # fmt: skip
+        for b in range(best):
+            row = rows[b]
+            factor = FEEDBACK_WEIGHT / LEXICAL_WEIGHT * scores[b, 0]
+            if factor > 0.0:
+                _add_words(
+                    tokens[offsets[row] : offsets[row + 1]], query_tokens, factor, times, lengths, offsets, tokens,
+                    frequencies, words, starts, entry_rows, entry_frequencies, n, indexed, live, average, idf, spans,
+                    lexical,
+                )  # fmt: skip
+    return _select(
+        vectors, query, times, n, cosines, used, lexical, LEXICAL_WEIGHT, now, after, before, min_score, mask, top_k,
+        one, rows, scores,
+    )  # fmt: skip
 
 
 class _Scratch(threading.local):
-    """Buffers of one thread, reused by every call in it."""
+    """Buffers of one thread, reused by every call in it; they grow to the largest block seen."""
 
     def __init__(self) -> None:
-        self.rows = np.empty(128, np.int64)
-        self.scores = np.empty((128, 3), np.float32)
-        self.idf = np.empty(_MAX_QUERY_TOKENS, np.float64)
-        self.dots = np.empty(_TILE, np.float32)
+        self.capacity = 0
+        self.dimension = 0
+        self.results = 0
+        self.idf = np.empty(MAX_TOKENS, np.float64)
+        self.spans = np.empty((MAX_TOKENS, 2), np.int64)
+        self.one = np.empty(1, np.float32)
+        self.fit(1024, 1536, 64)
+
+    def fit(self, rows: int, dimension: int, results: int) -> None:
+        if rows > self.capacity:
+            self.sums = np.empty(rows, np.int32)
+            self.cosines = np.empty(rows, np.float32)
+            self.slack = np.empty(rows, np.float32)
+            self.lexical = np.empty(rows, np.float32)
+            self.capacity = rows
+        if dimension > self.dimension:
+            self.query_codes = np.empty(dimension, np.int16)
+            self.dimension = dimension
+        if results > self.results:
+            self.rows = np.empty(results, np.int64)
+            self.scores = np.empty((results, 3), np.float32)
+            self.results = results
 
 
 _scratch = _Scratch()
@@ -203,66 +436,91 @@ _NO_TOKENS = np.empty(0, np.uint32)
 
 
 def search(
-    vectors: NDArray[np.float32],
-    n: int,
-    times: NDArray[np.int64],
-    lexicon: Lexicon,
+    columns: Columns,
     query: NDArray[np.float32],
     query_tokens: NDArray[np.uint32] | None,
     *,
     top_k: int,
     now: float,
-    weight: float,
     min_score: float | None = None,
     created_after: int | None = None,
     created_before: int | None = None,
     mask: NDArray[np.uint8] | None = None,
+    coded: bool | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Best rows and their (score, cosine, lexical), shapes (k,) and (k, 3): views valid until the thread's next call.
 
-    `vectors` (capacity, d) and `times` (capacity, 3: expires_at, created_at, position) are C-contiguous; the first
-    `n` rows count. `query_tokens` sorted and distinct. Raises ValueError on shapes that do not fit.
+    `query` is C-contiguous, shape (d,); `query_tokens` sorted and distinct, at most MAX_TOKENS. `mask` has a byte per
+    row, 0 = leave out. `coded` forces the coded pass on or off; the answer is the same. Raises ValueError on shapes
+    that do not fit, TypeError on other element types.
     """
-    if query.ndim != 1 or vectors.ndim != 2 or query.shape[0] != vectors.shape[1]:
-        raise ValueError(f"query of shape {query.shape} does not fit vectors of shape {vectors.shape}")
-    if not 0 <= n <= vectors.shape[0] or n > times.shape[0] or top_k < 1:
-        raise ValueError(f"n={n}, top_k={top_k} do not fit {vectors.shape[0]} rows")
+    vectors = columns.vectors
+    capacity, dimension = vectors.shape
+    n = columns.n
+    if query.shape != (dimension,):
+        raise ValueError(f"query of shape {query.shape} does not fit vectors of dimension {dimension}")
+    if top_k < 1 or n > capacity or (mask is not None and mask.shape[0] < n):
+        raise ValueError(f"n={n}, top_k={top_k} or the mask do not fit {capacity} rows")
+    if query_tokens is None:
+        query_tokens = _NO_TOKENS
+    elif query_tokens.shape[0] > MAX_TOKENS:
+        raise ValueError(f"{query_tokens.shape[0]} query tokens, at most {MAX_TOKENS}")
+    if coded is None:
+        coded = n * dimension >= CODED_MIN_ELEMENTS and dimension <= MAX_CODED_DIMENSION
     scratch = _scratch
-    if top_k > scratch.rows.shape[0]:
-        scratch.rows = np.empty(top_k, np.int64)
-        scratch.scores = np.empty((top_k, 3), np.float32)
+    if n > scratch.capacity or dimension > scratch.dimension or max(top_k, FEEDBACK_ROWS) > scratch.results:
+        scratch.fit(n, dimension, max(top_k, FEEDBACK_ROWS))
     count = _scan(
-        vectors,
+        *columns,
         query,
-        n,
-        times,
+        query_tokens,
+        coded,
         now,
         TOMBSTONE if created_after is None else created_after,
         NEVER if created_before is None else created_before,
         -np.inf if min_score is None else min_score,
         _NO_MASK if mask is None else mask,
-        weight,
-        lexicon.offsets,
-        lexicon.tokens,
-        lexicon.frequencies,
-        lexicon.lengths,
-        lexicon.average_length,
-        _NO_TOKENS if query_tokens is None else query_tokens,
-        scratch.idf,
-        scratch.dots,
         top_k,
+        scratch.query_codes,
+        scratch.sums,
+        scratch.cosines,
+        scratch.slack,
+        scratch.lexical,
+        scratch.idf,
+        scratch.spans,
+        scratch.one,
         scratch.rows,
         scratch.scores,
     )
     return scratch.rows[:count], scratch.scores[:count]
 
 
+def code_rows(
+    vectors: NDArray[np.float32], first: int, last: int, codes: NDArray[np.int8], bounds: NDArray[np.float32]
+) -> None:
+    """Fill `codes` and `bounds` (see Columns) for the rows first..last - 1. Raises ValueError outside the arrays."""
+    if (
+        not 0 <= first <= last <= vectors.shape[0]
+        or codes.shape != vectors.shape
+        or bounds.shape != (codes.shape[0], 3)
+    ):
+        raise ValueError(f"rows {first}..{last} do not fit {vectors.shape}, {codes.shape}, {bounds.shape}")
+    _code_rows(vectors, first, last, codes, bounds)
+
+
 def warm_up() -> None:
-    """Compile or load every kernel; after this no call compiles."""
+    """Run every kernel once in each of its forms; after this no call compiles or loads code."""
     vectors = np.eye(5, 8, dtype=np.float32)
-    times = np.zeros((5, 3), np.int64)
-    times[:, 0] = NEVER
-    lexicon = Lexicon(
-        np.zeros(6, np.int64), np.empty(0, np.uint32), np.empty(0, np.float32), np.ones(5, np.float32), 1.0
-    )
-    search(vectors, 5, times, lexicon, vectors[0].copy(), None, top_k=2, now=0.0, weight=0.0)
+    codes, bounds = np.empty((5, 8), np.int8), np.empty((5, 3), np.float32)
+    code_rows(vectors, 0, 5, codes, bounds)
+    times = np.full((5, 3), NEVER)
+    columns = Columns(
+        vectors, codes, bounds, times, np.ones(5, np.float32), np.zeros(6, np.int64), np.empty(0, np.uint32),
+        np.empty(0, np.float32), np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty(0, np.int32),
+        np.empty(0, np.float32), 5, 5, 5, 1.0,
+    )  # fmt: skip
+    query = vectors[0].copy()
+    for writeable in (True, False):
+        query.flags.writeable = writeable
+        for coded in (True, False):
+            search(columns, query, np.zeros(1, np.uint32), top_k=2, now=0.0, coded=coded)
