@@ -6,6 +6,7 @@ interfaces while a test runs; nothing but invented data goes in.
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +29,13 @@ _PORTS = (
     "index_coord_port", "index_node_port", "data_coord_port", "data_node_port",
 )  # fmt: skip
 _METRICS_OFFSET = len(_PORTS)
+_ETCD_PEER_OFFSET = _METRICS_OFFSET + 1
 _FIRST_PORT, _LAST_PORT = 20_000, 32_000
 """Below the range from which Linux picks ports of outgoing connections, so that none sits in the block."""
+
+_TURN = Path(tempfile.gettempdir()) / "memlane-milvus.turn"
+"""Locked while a server runs: Milvus keeps its pid in /run/milvus and starts once on a machine."""
+_TURN_SECONDS = 600.0
 
 _UNPACK = "import sys, milvus; milvus._initialize_data_files(sys.argv[1])"
 _DATA_DIR = "import os, milvus; print(os.path.join(os.path.dirname(milvus.__file__), 'data'))"
@@ -41,6 +48,8 @@ _TUNING = (
     (r"\n  level: info # Only", "\n  level: warn # Only"),
     # The interim index finds less than half of the filtered neighbours in fresh data.
     (r"enableIndex: true", "enableIndex: false"),
+    # Without a file of its own the embedded etcd listens on 2379 and 2380, so a second server would not start.
+    (r"\n  use:\n    embed: true", "\n  config:\n    path: {etcd}\n  use:\n    embed: true"),
 )
 
 
@@ -54,7 +63,8 @@ class MilvusServer:
         self.directory = directory or Path(tempfile.mkdtemp(prefix="memlane-milvus-"))
         self._bin = VENV / "milvus-bin"
         self._process: subprocess.Popen[bytes] | None = None
-        self._first_port = _free_block(_METRICS_OFFSET + 1)
+        self._turn: int | None = None
+        self._first_port = _free_block(_ETCD_PEER_OFFSET + 1)
         self._unpack()
         self._configure()
 
@@ -69,7 +79,12 @@ class MilvusServer:
         return self._process.pid
 
     def start(self, *, timeout_seconds: float = 90.0) -> float:
-        """Start, wait until it reports itself healthy; returns the seconds that took. The port stays the same."""
+        """Start, wait until it reports itself healthy; returns the seconds that took. The port stays the same.
+
+        Waits first while another server runs on this machine.
+        """
+        if self._turn is None:
+            self._turn = _take_turn()
         log = (self.directory / "logs" / "console.log").open("ab")
         began = time.monotonic()
         with log:
@@ -91,7 +106,8 @@ class MilvusServer:
             )
         while time.monotonic() - began < timeout_seconds:
             if self._process.poll() is not None:
-                raise RuntimeError(f"Milvus ended with {self._process.returncode}; see {log.name}")
+                said = Path(log.name).read_text(encoding="utf-8", errors="replace")
+                raise RuntimeError(f"Milvus ended with {self._process.returncode}: {said[:2000]}")
             if self._healthy():
                 return time.monotonic() - began
             time.sleep(0.1)
@@ -117,11 +133,18 @@ class MilvusServer:
 
     def close(self) -> None:
         self.kill()
+        if self._turn is not None:
+            os.close(self._turn)
+            self._turn = None
         if self._owns_directory:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def __enter__(self) -> "MilvusServer":
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -165,20 +188,45 @@ class MilvusServer:
             "authorization_enabled": "false",
             "tls_mode": "0",
         }
+        etcd = self.directory / "configs" / "etcd.yaml"
         template = (package_data / "config.yaml.template").read_text(encoding="utf-8")
         text = re.sub(r"\{\{\s*(\w+).*?\}\}", lambda match: values[match.group(1)], template)
         for pattern, replacement in _TUNING:
-            text, count = re.subn(pattern, replacement, text)
+            text, count = re.subn(pattern, replacement.format(etcd=etcd), text)
             if not count:
                 raise RuntimeError(f"the template of the Milvus package has no {pattern!r}")
         (self.directory / "configs" / "milvus.yaml").write_text(text, encoding="utf-8")
+        client, peer = (
+            f"http://127.0.0.1:{port}" for port in (values["etcd_port"], self._first_port + _ETCD_PEER_OFFSET)
+        )
+        etcd.write_text(
+            f"name: default\nlisten-client-urls: {client}\nadvertise-client-urls: {client}\n"
+            f"listen-peer-urls: {peer}\ninitial-advertise-peer-urls: {peer}\ninitial-cluster: default={peer}\n",
+            encoding="utf-8",
+        )
         shutil.copy(package_data / "glog.conf", self.directory / "configs" / "glog.conf")
+
+
+def _take_turn() -> int:
+    """Descriptor that holds the machine's turn; closing it, also by dying, gives it back."""
+    descriptor = os.open(_TURN, os.O_CREAT | os.O_RDWR, 0o666)
+    end = time.monotonic() + _TURN_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                os.close(descriptor)
+                raise TimeoutError("another Milvus server keeps running on this machine") from None
+            time.sleep(0.5)
+        else:
+            return descriptor
 
 
 def _free_block(count: int) -> int:
     """First port of `count` neighbours that nobody uses, on any interface."""
     start = _FIRST_PORT + (os.getpid() * 37) % (_LAST_PORT - _FIRST_PORT)
-    candidates = [*range(start, _LAST_PORT, count), *range(_FIRST_PORT, start, count)]
+    candidates: Sequence[int] = [*range(start, _LAST_PORT, count), *range(_FIRST_PORT, start, count)]
     for first in candidates:
         with contextlib.ExitStack() as stack:
             try:

@@ -3,10 +3,11 @@
 import json
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ...domain.errors import StoreMismatch
+from ...domain.errors import StoreMismatch, StoreUnavailable
 from . import filters
 from .calls import Deadline, MilvusCalls
 from .schema import (
@@ -46,28 +47,28 @@ class Catalog:
         self._calls = calls
         self._names = names
         self._settings = settings
-        self._ready: set[str] = set()
+        self._ready: frozenset[str] = frozenset()
+        """Replaced, never changed: read without the lock."""
         self._lock = threading.Lock()
         self.row_bytes = row_bytes(settings.dimension)
         self.page_rows = max(1, min(_MAX_PAGE_ROWS, _PAGE_BYTES // self.row_bytes))
 
     def ready(self) -> list[str]:
         """Names of the collections that are loaded and checked."""
-        with self._lock:
-            return sorted(self._ready)
+        return sorted(self._ready)
 
     def existing(self, tenant: str, *, knowledge: bool, deadline: Deadline) -> str | None:
         """Name of the tenant's collection, loaded and checked; None when there is none yet."""
         name = self._names.of(tenant, knowledge=knowledge)
         if name in self._ready:
             return name
-        with self._lock:
+        with self._turn(deadline):
             if name not in self._ready:
                 if not self._calls("has_collection", name, deadline=deadline):
                     return None
                 self.check(name, deadline)
                 self.load(name, deadline)
-                self._ready.add(name)
+                self._ready |= {name}
         return name
 
     def ensure(self, tenant: str, *, knowledge: bool, deadline: Deadline) -> str:
@@ -76,24 +77,36 @@ class Catalog:
         if existing is not None:
             return existing
         name = self._names.of(tenant, knowledge=knowledge)
-        with self._lock:
+        with self._turn(deadline):
             # Creating what exists with the same schema is no error on either engine, so a race with another
             # process ends well.
             self.create(name, deadline)
             self.check(name, deadline)
             self.load(name, deadline)
-            self._ready.add(name)
+            self._ready |= {name}
         return name
 
-    def create(self, name: str, deadline: Deadline) -> None:
-        index = self._calls.index_params(
+    @contextmanager
+    def _turn(self, deadline: Deadline) -> Iterator[None]:
+        """One thread at a time; none waits for another one's call beyond its own time."""
+        if not self._lock.acquire(timeout=deadline.remaining_seconds()):
+            raise StoreUnavailable("the vector store did not answer in time")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _index(self) -> Any:
+        return self._calls.index_params(
             Column.EMBEDDING.value, self._settings.index_type, "COSINE", self._settings.index_params
         )
+
+    def create(self, name: str, deadline: Deadline) -> None:
         self._calls(
             "create_collection",
             name,
             schema=collection_schema(self._settings.dimension),
-            index_params=index,
+            index_params=self._index(),
             consistency_level=self._settings.consistency,
             properties={
                 Property.SCHEMA.value: SCHEMA_VERSION,
@@ -123,6 +136,9 @@ class Catalog:
 
     def load(self, name: str, deadline: Deadline) -> None:
         """After a restart of the engine collections are released: nothing can be read until they are loaded."""
+        # Creating is several calls to the driver: who died in between left a collection that cannot be loaded.
+        if not self._calls("list_indexes", name, deadline=deadline):
+            self._calls("create_index", name, self._index(), deadline=deadline)
         self._calls("load_collection", name, deadline=deadline)
 
     def reload(self, deadline: Deadline) -> None:

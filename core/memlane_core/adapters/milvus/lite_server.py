@@ -12,8 +12,11 @@ import os
 import shutil
 import signal
 import sys
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 from milvus_lite.adapter.grpc.servicer import MilvusServicer
@@ -28,6 +31,37 @@ _EXIT_IN_USE = 75
 _WORKERS = 8
 _MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 _STOP_SECONDS = 5.0
+_CHANGES = frozenset(
+    f"/milvus.proto.milvus.MilvusService/{name}"
+    for name in (
+        "Insert", "Upsert", "Delete", "Flush", "CreateCollection", "DropCollection", "RenameCollection",
+        "AlterCollection", "CreateIndex", "LoadCollection", "ReleaseCollection",
+    )
+)  # fmt: skip
+
+
+class OneChangeAtATime(grpc.ServerInterceptor):  # type: ignore[misc]
+    """Parallel writers lost acknowledged rows when the engine was killed. The client sends one change at a time,
+    but one that it gave up waiting for still runs here when the next one arrives."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+
+    def intercept_service(self, continuation: Callable[[Any], Any], call: Any) -> Any:
+        handler = continuation(call)
+        if call.method not in _CHANGES:
+            return handler
+
+        def in_turn(request: Any, context: Any) -> Any:
+            with self._turn:
+                if not context.is_active():
+                    # Nobody waits for it any more, so nobody took it as done.
+                    context.abort(grpc.StatusCode.CANCELLED, "given up by the caller")
+                return handler.unary_unary(request, context)
+
+        return grpc.unary_unary_rpc_method_handler(
+            in_turn, handler.request_deserializer, handler.response_serializer
+        )
 
 
 class LiteHost:
@@ -39,6 +73,7 @@ class LiteHost:
         _remove_remains(data_dir)
         self._server = grpc.server(
             ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="milvus-lite"),
+            interceptors=[OneChangeAtATime()],
             options=[
                 ("grpc.max_receive_message_length", _MAX_MESSAGE_BYTES),
                 ("grpc.max_send_message_length", _MAX_MESSAGE_BYTES),

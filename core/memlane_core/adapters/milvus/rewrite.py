@@ -10,10 +10,14 @@ Each step leaves a state that `recover` can tell from the others:
     NAME, NAME_rewrite             the copy is not finished: NAME holds
     NAME_old, NAME_rewrite         the copy is finished and takes NAME's place
     NAME, NAME_old                 the copy took its place; the old one goes
+
+Writers wait for the whole of it, readers for the swap only.
 """
 
+import contextlib
 from collections.abc import Sequence
 
+from ...domain.errors import StoreUnavailable
 from . import filters
 from .calls import Deadline, MilvusCalls
 from .catalog import Catalog, batches
@@ -22,6 +26,7 @@ from .schema import ALL_COLUMNS
 
 _COPY = "_rewrite"
 _OLD = "_old"
+_PUT_RIGHT_SECONDS = 5.0
 
 
 class Rewriter:
@@ -34,9 +39,9 @@ class Rewriter:
 
     def rewrite(self, name: str, deadline: Deadline) -> None:
         """Copy what remains and swap. Raises StoreUnavailable; `name` then is as it was, or is put right by the
-        next `recover`."""
+        next `recover`, with which the next `rewrite` begins."""
         copy, old = name + _COPY, name + _OLD
-        self._calls("drop_collection", copy, deadline=deadline)
+        self._put_right(name, deadline)
         self._catalog.create(copy, deadline)
         remaining = self._catalog.ids(name, filters.ANYTHING, deadline)
         for batch in batches(remaining, self._catalog.page_rows):
@@ -45,13 +50,25 @@ class Rewriter:
             self._calls("upsert", copy, rows, deadline=deadline)
         self._calls("flush", copy, deadline=deadline)
         with self._gate.swap(deadline):
-            self._calls("rename_collection", name, old, deadline=deadline)
-            self._calls("rename_collection", copy, name, deadline=deadline)
-            self._catalog.load(name, deadline)
+            try:
+                self._calls("rename_collection", name, old, deadline=deadline)
+                self._calls("rename_collection", copy, name, deadline=deadline)
+                self._catalog.load(name, deadline)
+            except StoreUnavailable:
+                # There may be no NAME now: do not leave it at that until somebody rewrites again.
+                with contextlib.suppress(StoreUnavailable):
+                    self._put_right(name, Deadline.after(_PUT_RIGHT_SECONDS))
+                raise
         self._calls("drop_collection", old, deadline=deadline)
 
+    def _put_right(self, name: str, deadline: Deadline) -> None:
+        ours = (name, name + _COPY, name + _OLD)
+        present = [str(found) for found in self._calls("list_collections", deadline=deadline)]
+        self.recover([found for found in present if found in ours], deadline)
+        self._catalog.load(name, deadline)
+
     def recover(self, names: Sequence[str], deadline: Deadline) -> None:
-        """Finish or undo what a crash interrupted; `names` are all collections of the engine."""
+        """Finish or undo what a crash or a failure interrupted; `names` are all collections that there are."""
         present = set(names)
         for copy in sorted(name for name in present if name.endswith(_COPY)):
             name = copy.removesuffix(_COPY)
@@ -61,5 +78,8 @@ class Rewriter:
             else:
                 self._calls("drop_collection", copy, deadline=deadline)
         for old in sorted(name for name in present if name.endswith(_OLD)):
-            if old.removesuffix(_OLD) in present:
+            name = old.removesuffix(_OLD)
+            if name in present:
                 self._calls("drop_collection", old, deadline=deadline)
+            else:
+                self._calls("rename_collection", old, name, deadline=deadline)

@@ -49,8 +49,8 @@ class MilvusStore:
     ) -> None:
         """
         Args:
-            uri: a path ending in ".db" (Milvus Lite, in a child process of ours), or http://, https:// or unix: of
-                an engine that runs already.
+            uri: a path (Milvus Lite, in a child process of ours), or http://, https:// or unix: of an engine
+                that runs already.
             dimension: of the embedder; `embedder_model` is its name and version. Both are recorded in every
                 collection and checked at open.
             collection_prefix: letters, digits and underscores; deployments on one server differ in it.
@@ -73,7 +73,7 @@ class MilvusStore:
     def open(self, tenants: Sequence[str]) -> None:
         deadline = Deadline.after(self._open_timeout_seconds)
         uri = self._uri
-        if uri.endswith(".db"):
+        if is_path(uri):
             self._process = LiteProcess(Path(uri).absolute(), on_restart=self._reload)
             uri = self._process.start(deadline)
         try:
@@ -95,6 +95,7 @@ class MilvusStore:
         engine = self._engine
         name = engine.catalog.ensure(tenant, knowledge=knowledge, deadline=deadline)
         with engine.gate.write(deadline):
+            engine.changed(name)
             for batch in batches(columns, engine.write_rows):
                 engine.calls("upsert", name, batch, deadline=deadline)
                 engine.wrote(name, len(batch), deadline)
@@ -160,11 +161,11 @@ class MilvusStore:
         if name is None:
             return
         with engine.gate.write(deadline):
+            engine.changed(name)
             for batch in batches(dict.fromkeys(memory_ids), _DELETE_IDS):
                 # Never `ids=`: the driver puts them into a filter without escaping.
                 chosen = filters.any_of(Column.MEMORY_ID, batch)
                 engine.calls("delete", name, filter=chosen, deadline=deadline)
-                engine.changed(name)
 
     def search_knowledge(self, query: KnowledgeQuery) -> list[KnowledgeHit]:
         deadline = Deadline.after(query.timeout_seconds)
@@ -230,7 +231,12 @@ class MilvusStore:
 
     def _reload(self) -> None:
         if self._opened is not None:
-            self._opened.catalog.reload(Deadline.after(_RELOAD_SECONDS))
+            self._opened.reload(Deadline.after(_RELOAD_SECONDS))
+
+
+def is_path(uri: str) -> bool:
+    """Whether this names a data directory of Milvus Lite and not an engine that runs already."""
+    return "://" not in uri and not uri.startswith("unix:")
 
 
 class _Opened:
@@ -251,14 +257,23 @@ class _Opened:
         """Collections without a change since they were rewritten."""
 
     def open(self, tenants: Sequence[str], deadline: Deadline) -> None:
-        names = [str(name) for name in self.calls("list_collections", deadline=deadline)]
         if self.lite:
-            self._rewriter.recover([n for n in names if n.startswith(f"{self._names.prefix}_")], deadline)
+            self._recover(deadline)
         for tenant in tenants:
             for knowledge in (False, True):
                 self.catalog.ensure(tenant, knowledge=knowledge, deadline=deadline)
         self.ping(deadline)
         logger.info("vector store %s open, %d collections", self.calls.engine, len(self.catalog.ready()))
+
+    def reload(self, deadline: Deadline) -> None:
+        """After the engine died and came back, perhaps in the middle of a rewrite."""
+        with self.gate.write(deadline):
+            self._recover(deadline)
+            self.catalog.reload(deadline)
+
+    def _recover(self, deadline: Deadline) -> None:
+        names = [str(name) for name in self.calls("list_collections", deadline=deadline)]
+        self._rewriter.recover([n for n in names if n.startswith(f"{self._names.prefix}_")], deadline)
 
     def ping(self, deadline: Deadline) -> None:
         """One read at the level of all reads: it answers only once what was written before can be seen."""
@@ -272,10 +287,10 @@ class _Opened:
             )
 
     def changed(self, name: str) -> None:
+        """Before a change, since one that failed may have been made all the same."""
         self._clean.discard(name)
 
     def wrote(self, name: str, rows: int, deadline: Deadline) -> None:
-        self.changed(name)
         if not self.lite:
             return
         self._unflushed[name] = self._unflushed.get(name, 0) + rows
@@ -298,7 +313,7 @@ class _Opened:
 
 def _address(uri: str) -> str:
     """Where the engine is, without credentials."""
-    if uri.endswith(".db") or uri.startswith("unix:"):
+    if is_path(uri) or uri.startswith("unix:"):
         return uri
     parts = urlsplit(uri)
     return f"{parts.scheme}://{parts.hostname or '?'}" + (f":{parts.port}" if parts.port else "")
