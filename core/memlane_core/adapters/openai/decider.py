@@ -18,7 +18,7 @@ from ...prompts import load_prompt
 from .answers import Items, Question, ask
 from .calls import CallTime
 from .client import AnswerSchema, ChatClient, PromptMessage
-from .grounding import Source, why_ungrounded
+from .grounding import Evidence, Source, why_ungrounded
 from .transcript import data_block, language_of
 
 logger = logging.getLogger(__name__)
@@ -211,7 +211,8 @@ class ModelDecider:
         kept = all(q.weak or any(q.agrees(n) for n in numbers) for q in find_quantities(fact))
         if not kept or (negations(fact) and not negations(text)):
             return None
-        if why_ungrounded(fact, Source((text,))) or why_ungrounded(text, Source((fact, target.content))):
+        merged, parts = Evidence.of(text), (Evidence.of(fact), Evidence.of(target.content))
+        if why_ungrounded(fact, Source((merged,))) or why_ungrounded(text, Source(parts)):
             return None
         return text
 

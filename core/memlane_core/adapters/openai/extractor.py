@@ -4,9 +4,10 @@ The model proposes; what it may propose is bounded here: it sees no system or to
 memory, and a fact stands only if it rests on a turn of the user.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from typing import Annotated
@@ -23,9 +24,9 @@ from .answers import Items, Question, ask
 from .attribution import misattributed
 from .calls import CallTime
 from .client import AnswerSchema, ChatClient, PromptMessage
-from .grounding import Source, foreign_name, why_ungrounded
+from .grounding import Evidence, Source, foreign_name, why_ungrounded
 from .recalled import without_recalled
-from .relative_dates import corrected_date, relative_time
+from .relative_dates import RelativeTime, corrected_date, relative_time
 from .transcript import Shown, aware, conversation_block, language_of, parts
 
 _MAX_PART_CHARACTERS = 24_000
@@ -117,7 +118,8 @@ class ModelExtractor:
                     None if caller is None else caller - (time.monotonic() - started),
                 ),
             )
-            found = _Reader(part, self._redact, request).facts(items)
+            # Off the event loop: reading the numbers of a long part takes a tenth of a second.
+            found = await asyncio.to_thread(_Reader(part, self._redact, request).facts, items)
             facts.extend(found.facts)
             rejected.extend(found.rejected)
             partial = partial or found.partial
@@ -160,9 +162,11 @@ class _Reader:
         self._redact = redact
         self._now = request.now
         self._recalled = {fold(text) for text in request.recalled}
-        self._said = tuple(m.content for m in part if m.role is Role.USER)
+        self._conversation = fold("\n".join(m.content for m in part))
         self._names = tuple(n for language in Language for n in _prompt(language).example_names)
         self._seen: set[str] = set()
+        self._evidence: dict[str, Evidence] = {}
+        self._sources: dict[int, Source] = {}
 
     def facts(self, items: Items[ProposedFact]) -> Extraction:
         facts: list[Fact] = []
@@ -189,13 +193,13 @@ class _Reader:
         if turn.context:
             return None
         source = self._source(turn)
-        text = corrected_date(proposed.text, relative_time(fold(turn.content), source.turn_date))
+        text = corrected_date(proposed.text, source.when)
         reason = self._why_not(text, proposed, turn, source)
         if reason is not None:
             return _Refused(reason)
         return Fact(
             content=text,
-            expires_at=self._expires_at(proposed, turn, source),
+            expires_at=self._expires_at(proposed, turn, source.when),
             source=turn.index,
             retraction=bool(proposed.retraction),
         )
@@ -205,22 +209,38 @@ class _Reader:
         if proposed.source is not None:
             return next((m for m in self._part if m.number == proposed.source and m.role is Role.USER), None)
         turns = [m for m in self._part if m.role is Role.USER]
-        resting = [m for m in turns if why_ungrounded(proposed.text, self._source(m, alone=True)) is None]
+        resting = [m for m in turns if why_ungrounded(proposed.text, self._alone(m)) is None]
         return (resting or turns)[-1]
 
-    def _source(self, turn: Shown, *, alone: bool = False) -> Source:
+    def _source(self, turn: Shown) -> Source:
+        """All that a fact of this turn may rest on: what the user said, there and elsewhere in the part."""
+        if turn.number not in self._sources:
+            alone = self._alone(turn)
+            others = (self._read(m.content) for m in self._part if m.role is Role.USER and m is not turn)
+            self._sources[turn.number] = replace(alone, said=(*alone.said, *others))
+        return self._sources[turn.number]
+
+    def _alone(self, turn: Shown) -> Source:
+        """The turn by itself, with what it accepts of the assistant's."""
         before = self._part[: turn.number]
         answers = bool(before) and before[-1].role is Role.ASSISTANT
         assistant = [m.content for m in before if m.role is Role.ASSISTANT] if answers else []
+        said = (turn.content, *accepted_texts(turn.content, assistant))
+        day = turn.time.date()
         return Source(
-            said=(*((turn.content,) if alone else self._said), *accepted_texts(turn.content, assistant)),
+            said=tuple(self._read(text) for text in said),
             asked=last_question(assistant[-1]) if assistant else "",
-            turn=turn.content,
-            turn_date=turn.time.date(),
+            when=relative_time(fold(turn.content), day),
+            turn_date=day,
         )
 
+    def _read(self, text: str) -> Evidence:
+        if text not in self._evidence:
+            self._evidence[text] = Evidence.of(text)
+        return self._evidence[text]
+
     def _why_not(self, text: str, proposed: ProposedFact, turn: Shown, source: Source) -> str | None:
-        if foreign_name(text, self._names, [m.content for m in self._part]) is not None:
+        if foreign_name(text, self._names, self._conversation) is not None:
             return "it names somebody or something out of the instructions' example"
         if fold(text) in self._recalled:
             return "it repeats a memory that was shown to the assistant"
@@ -231,9 +251,9 @@ class _Reader:
             return "it does not name the person whom it is about"
         return why_ungrounded(text, source)
 
-    def _expires_at(self, proposed: ProposedFact, turn: Shown, source: Source) -> int | None:
+    def _expires_at(self, proposed: ProposedFact, turn: Shown, when: RelativeTime) -> int | None:
         """Unix second; None unless the turn speaks of a time and the moment lies ahead."""
-        if proposed.expires is None or not relative_time(fold(turn.content), source.turn_date).any:
+        if proposed.expires is None or not when.any:
             return None
         moment = _moment(proposed.expires.strip(), turn.time)
         if moment is None or not self._now < moment < self._now + timedelta(seconds=MAX_TTL_SECONDS):

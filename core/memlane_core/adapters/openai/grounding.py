@@ -5,13 +5,13 @@ names out of our own prompts, sentences that share hardly a word with their sour
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
 from ...builtin.text.normalise import fold
 from ...builtin.text.numerals import Quantity, QuantityKind, quantities_of_folded
-from .relative_dates import RelativeTime, relative_time
+from .relative_dates import NO_TIME, RelativeTime
 
 _LEAST_SHARE = 0.25
 """Of a sentence's content words that its source must hold. Low: paraphrases are welcome, inventions share
@@ -38,36 +38,52 @@ _FRAME_ZH = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """A text that a fact may rest on, read once: reading the numbers of a long one takes milliseconds."""
+
+    folded: str
+    units: frozenset[str]
+    quantities: tuple[Quantity, ...]
+    digits: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> "Evidence":
+        folded = fold(text)
+        return cls(
+            folded,
+            frozenset(content_units(folded)),
+            quantities_of_folded(folded),
+            frozenset(_DIGITS.findall(folded)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """What a fact may rest on."""
 
-    said: tuple[str, ...]
+    said: tuple[Evidence, ...]
     """The user's turns, and what the user accepted of the assistant's."""
     asked: str = ""
     """The question that the user answered: its words count beside the user's, never alone, and its numbers
     do not."""
-    turn: str = ""
-    """The user's turn that the fact names as its source."""
+    when: RelativeTime = NO_TIME
+    """What the user's turn that the fact names says about time."""
     turn_date: date | None = None
     """The day on which it was said, in the speaker's zone."""
 
 
 def why_ungrounded(fact: str, source: Source) -> str | None:
     """The reason for which the fact does not rest on the source; None when nothing speaks against it."""
-    folded = fold(fact)
-    said = [fold(text) for text in source.said]
-    wrong = _unsaid_quantity(folded, said, source)
-    if wrong:
-        return wrong
-    units = content_units(folded)
-    known = {unit for text in said for unit in content_units(text)}
-    numbers = len(quantities_of_folded(folded))
-    matched = len(units & known)
-    if not matched and not numbers:
-        return "it shares no word with what the user said"
-    asked = content_units(fold(source.asked))
-    share = (len(units & (known | asked)) + numbers) / (len(units) + numbers)
-    return None if share >= _LEAST_SHARE else "it shares hardly a word with what the user said"
+    stated = Evidence.of(fact)
+    if all(_accounted_for(q, source) for q in stated.quantities):
+        known = frozenset[str]().union(*(e.units for e in source.said))
+        numbers = len(stated.quantities)
+        if not numbers and not stated.units & known:
+            return "it shares no word with what the user said"
+        matched = len(stated.units & (known | content_units(fold(source.asked)))) + numbers
+        share = matched / (len(stated.units) + numbers)
+        return None if share >= _LEAST_SHARE else "it shares hardly a word with what the user said"
+    return "it holds a number, date or time that the user did not say"
 
 
 def content_units(folded: str) -> set[str]:
@@ -80,40 +96,33 @@ def content_units(folded: str) -> set[str]:
     return units
 
 
-def foreign_name(fact: str, names: Iterable[str], shown: Sequence[str]) -> str | None:
+def foreign_name(fact: str, names: Iterable[str], folded_conversation: str) -> str | None:
     """A name of our prompts' examples that the fact holds and the conversation does not."""
-    folded, conversation = fold(fact), fold("\n".join(shown))
-    return next((n for n in names if fold(n) in folded and fold(n) not in conversation), None)
+    folded = fold(fact)
+    return next((n for n in names if fold(n) in folded and fold(n) not in folded_conversation), None)
 
 
-def _unsaid_quantity(folded: str, said: Sequence[str], source: Source) -> str | None:
-    known = [q for text in said for q in quantities_of_folded(text)]
-    digits = {run for text in said for run in _DIGITS.findall(text)}
-    when = relative_time(fold(source.turn), source.turn_date)
-    for quantity in quantities_of_folded(folded):
-        if quantity.weak or any(quantity.agrees(k) for k in known) or _written(quantity, said, digits):
-            continue
-        if quantity.kind in (QuantityKind.DATE, QuantityKind.TIME):
-            if not _worked_out(quantity, when, source.turn_date):
-                return "it names a date or time that the user did not say"
-        else:
-            return "it holds a number that the user did not say"
-    return None
+def _accounted_for(quantity: Quantity, source: Source) -> bool:
+    if quantity.weak or any(quantity.agrees(k) for e in source.said for k in e.quantities):
+        return True
+    if quantity.kind in (QuantityKind.DATE, QuantityKind.TIME) and _worked_out(quantity, source):
+        return True
+    return quantity.kind is not QuantityKind.DATE and _written(quantity, source)
 
 
-def _written(quantity: Quantity, said: Sequence[str], digits: set[str]) -> bool:
+def _written(quantity: Quantity, source: Source) -> bool:
     """Whether the number stands in the source as it is, though it was read as something else there."""
     runs = _DIGITS.findall(quantity.text)
     if runs:
-        return quantity.kind is not QuantityKind.DATE and all(run in digits for run in runs)
-    return any(quantity.text.strip() in text for text in said)
+        return all(any(run in e.digits for e in source.said) for run in runs)
+    return any(quantity.text.strip() in e.folded for e in source.said)
 
 
-def _worked_out(quantity: Quantity, when: RelativeTime, turn_date: date | None) -> bool:
+def _worked_out(quantity: Quantity, source: Source) -> bool:
     """Whether the date follows from "yesterday" and the like, or is the day of the message."""
-    if when.only_day is None or quantity.date is None or quantity.kind is QuantityKind.TIME:
-        return when.any or (quantity.date is not None and turn_date is not None and _is(quantity, turn_date))
-    return _is(quantity, when.only_day)
+    if source.when.only_day is not None and quantity.date is not None:
+        return _is(quantity, source.when.only_day)
+    return source.when.any or (source.turn_date is not None and _is(quantity, source.turn_date))
 
 
 def _is(quantity: Quantity, day: date) -> bool:

@@ -39,6 +39,9 @@ class RelativeTime:
     """The day that it means, where it names one day by a plain word and says no other time; else None."""
 
 
+NO_TIME = RelativeTime(any=False, only_day=None)
+
+
 def relative_time(folded: str, turn_date: date | None) -> RelativeTime:
     days = {_DAYS[m[0]] for m in _DAY.finditer(folded)}
     other = _OTHER.search(_DAY.sub(" ", folded)) is not None
