@@ -155,7 +155,7 @@ def to_status(error: MemlaneError) -> memory_pb2.Status:
     return status
 
 
-def reason_value(reason: str) -> error_reason_pb2.ErrorReason:
+def reason_value(reason: str) -> "error_reason_pb2.ErrorReason.ValueType":
     name = f"ERROR_REASON_{reason}"
     if name not in error_reason_pb2.ErrorReason.keys():  # noqa: SIM118 - an enum wrapper, not a mapping
         return error_reason_pb2.ERROR_REASON_INTERNAL

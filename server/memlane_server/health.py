@@ -2,16 +2,43 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Mapping
 
 import grpc
+from google.protobuf.descriptor import FileDescriptor, ServiceDescriptor
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from memlane.v1 import (
+    compliance_service_pb2,
+    context_service_pb2,
+    diagnostics_service_pb2,
+    knowledge_service_pb2,
+    memory_service_pb2,
+    rule_service_pb2,
+    session_service_pb2,
+)
 
 from .principal import ServicerContext
 
 _log = logging.getLogger(__name__)
 
 OVERALL = ""
+_FILES: tuple[FileDescriptor, ...] = tuple(
+    module.DESCRIPTOR
+    for module in (
+        memory_service_pb2,
+        session_service_pb2,
+        context_service_pb2,
+        knowledge_service_pb2,
+        rule_service_pb2,
+        compliance_service_pb2,
+        diagnostics_service_pb2,
+    )
+)
+SERVICES: Mapping[str, ServiceDescriptor] = {
+    service.full_name: service for file in _FILES for service in file.services_by_name.values()
+}
+"""The services of memlane, by full name."""
 
 
 class HealthBoard:
@@ -20,8 +47,8 @@ class HealthBoard:
     One board for all services: they stand and fall together. To be used on the event loop. `shut_down` is final.
     """
 
-    def __init__(self, services: Iterable[str]) -> None:
-        self.services = frozenset(services) | {OVERALL}
+    def __init__(self) -> None:
+        self.services = frozenset(SERVICES) | {OVERALL}
         self._reason = "starting"
         self._started = False
         self._final = False
@@ -52,9 +79,10 @@ class HealthBoard:
         self._set("shutting down")
         self._final = True
 
-    async def changed(self) -> None:
-        """Returns at the next change."""
-        await self._changed.wait()
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set by the next change. Take it before looking at the state, so that no change is missed."""
+        return self._changed
 
     def _set(self, reason: str) -> None:
         if self._final or reason == self._reason:
@@ -65,7 +93,7 @@ class HealthBoard:
         changed.set()
 
 
-class HealthServicer(health_pb2_grpc.HealthServicer):
+class HealthServicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # untyped base
     """Check, Watch and List of grpc.health.v1."""
 
     def __init__(self, board: HealthBoard) -> None:
@@ -83,11 +111,12 @@ class HealthServicer(health_pb2_grpc.HealthServicer):
     ) -> AsyncIterator[health_pb2.HealthCheckResponse]:
         last = None
         while True:
+            change = self._board.next_change
             answer = self._answer(request.service)
             if answer.status != last:
                 last = answer.status
                 yield answer
-            await self._board.changed()
+            await change.wait()
 
     async def List(self, request: object, context: ServicerContext) -> object:
         return health_pb2.HealthListResponse(

@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import grpc
-
 
 @dataclass(frozen=True, slots=True)
 class Principal:
@@ -14,7 +12,8 @@ class Principal:
     """Name of the credential, for the audit log."""
 
 
-ServicerContext = grpc.aio.ServicerContext[Any, Any]
+ServicerContext = Any
+"""grpc.aio.ServicerContext; grpcio carries no types."""
 Caller = Callable[[ServicerContext], Principal]
 """From the context of a call (its credential) to the principal. Raises Unauthenticated."""
 

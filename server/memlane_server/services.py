@@ -1,7 +1,7 @@
 """What the edge is given by the composition root."""
 
-from dataclasses import dataclass
-from datetime import tzinfo
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 
 from memlane_core.domain.memory import DeciderKind
 from memlane_core.guards.secrets import SecretPolicy
@@ -57,6 +57,6 @@ class Services:
     key: bytes
     """Secret of this installation, the same on every replica and after a restart: request fingerprints and page
     tokens are keyed with it. At least 16 bytes."""
-    secrets: SecretPolicy = SecretPolicy()
-    zone: tzinfo | None = None
-    """In which speakers mean "yesterday" where a message names no zone; None = UTC."""
+    secrets: SecretPolicy = field(default_factory=SecretPolicy)
+    zone: tzinfo = UTC
+    """In which speakers mean "yesterday" where a message names no zone."""

@@ -131,7 +131,7 @@ class AuditContract:
 
         assert seqs(AuditQuery(TENANT)) == [1, 2, 3, 4, 6, 7]
         assert seqs(AuditQuery(TENANT, user_id=ZHANG)) == [2, 4]
-        assert seqs(AuditQuery(TENANT, action="DELETE")) == [7]
+        assert seqs(AuditQuery(TENANT, actions=("DELETE",))) == [7]
         assert seqs(AuditQuery(TENANT, from_us=NOON_US + 1, until_us=NOON_US + 3)) == [2, 3]
         assert seqs(AuditQuery(TENANT, after_seq=2, limit=2)) == [3, 4]
 
@@ -242,7 +242,7 @@ class ErasureContract:
     def test_the_event_keeps_who_when_why_and_how_many(self, journal: AllPorts) -> None:
         fill(journal)
         forgotten = forget(journal, time_us=NOON_US + 7)
-        *each, whole = journal.audit_events(AuditQuery(TENANT, ALICE, action="FORGET"))
+        *each, whole = journal.audit_events(AuditQuery(TENANT, ALICE, actions=("FORGET",)))
         assert [e.memory_id for e in each] == ["alice-1", "alice-2"]
         assert (whole.seq, whole.count, whole.actor, whole.detail, whole.time_us) == (
             forgotten.last_seq, 2, "合规员", "客户来函", NOON_US + 7,
@@ -383,7 +383,7 @@ class PurgeContract:
         assert [m.content for m in journal.memories(MemoryPage(TENANT, ALICE))] == [ENGLISH]
         (row,) = journal.pending()
         assert (row.row.memory.memory_id, row.row.memory.content, row.physical_delete) == ("m", "", True)
-        (event,) = journal.audit_events(AuditQuery(TENANT, action="PURGE"))
+        (event,) = journal.audit_events(AuditQuery(TENANT, actions=("PURGE",)))
         assert (event.seq, event.count, event.user_id, event.actor) == (4, 1, ALICE, "sweeper")
         assert journal.record_purge(items, actor="sweeper", time_us=NOON_US) == (0, 0)
         assert journal.record_purge([], actor="sweeper", time_us=NOON_US) == (0, 0)
@@ -395,7 +395,7 @@ class PurgeContract:
             add(journal, state)
             delete(journal, state, time_us=NOON_US)
         assert purge_all(journal, now_us=NOON_US) == (3, 0)
-        events = journal.audit_events(AuditQuery(TENANT, action="PURGE"))
+        events = journal.audit_events(AuditQuery(TENANT, actions=("PURGE",)))
         assert sorted((e.user_id, e.count) for e in events) == [(ALICE, 2), (ZHANG, 1)]
 
     def test_what_was_restored_or_held_meanwhile_is_passed_over(self, journal: AllPorts) -> None:
@@ -463,7 +463,7 @@ class LegalHoldContract:
         self.hold(journal, hold=True)
         forget(journal)
         self.hold(journal, hold=False)
-        *_, release = journal.audit_events(AuditQuery(TENANT, ALICE, action="RELEASE"))
+        *_, release = journal.audit_events(AuditQuery(TENANT, ALICE, actions=("RELEASE",)))
         assert release.count > 0
         assert purge_all(journal, now_us=NOON_US + DAY_US) == (3, 0)
         assert all(p.physical_delete for p in journal.pending(tenant=TENANT, user_id=ALICE))

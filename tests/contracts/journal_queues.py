@@ -319,7 +319,7 @@ class RuleContract:
         assert journal.list_rules(TENANT, before_version=2, limit=9) == [first]
         with pytest.raises(RevisionMismatch):
             put(journal, "late", expected=1)
-        events = journal.audit_events(AuditQuery(TENANT, action="PUT_RULES"))
+        events = journal.audit_events(AuditQuery(TENANT, actions=("PUT_RULES",)))
         assert [(e.revision, e.count, e.actor, e.seq) for e in events] == [
             (1, 2, "管理员", first.position), (2, 1, "管理员", second.position),
         ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Erasure, legal hold and the audit log, on the journal. All calls block."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,7 +36,10 @@ class AuditEvent:
 class AuditQuery:
     tenant: str
     user_id: str | None = None
-    action: str | None = None
+    actions: tuple[str, ...] = ()
+    """Only these; empty = all."""
+    operations: tuple[str, ...] = ()
+    """Only these; empty = all."""
     from_us: int | None = None
     until_us: int | None = None
     after_seq: int = 0
@@ -153,8 +156,9 @@ class ComplianceStore(Protocol):
         """By seq."""
         ...
 
-    def verify_chain(self, *, from_seq: int = 1) -> ChainCheck:
-        """Recomputes every hash of the log, of all tenants: it is one chain."""
+    def verify_chain(self, *, from_seq: int = 1, anchors: Mapping[int, str] | None = None) -> ChainCheck:
+        """Recomputes every hash of the log, of all tenants: it is one chain. `anchors` are hashes by seq that were
+        kept outside of it: events that must stand there unchanged."""
         ...
 
     def export(self, tenant: str, user_id: str) -> Generator[tuple[str, str], None, None]:

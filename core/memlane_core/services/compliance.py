@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -105,6 +105,7 @@ class ComplianceService:
                 messages=forgotten.messages,
                 ingestions=forgotten.ingestions,
                 requests=forgotten.requests,
+                sessions=forgotten.sessions,
                 first_audit_seq=forgotten.first_seq,
                 last_audit_seq=forgotten.last_seq,
                 audit_head_hash=forgotten.head_hash,
@@ -145,7 +146,7 @@ class ComplianceService:
         last: AuditEvent | None = None
         for action in ("HOLD", "RELEASE"):
             events = await self._offload(
-                self._store.audit_events, AuditQuery(call.tenant, user_id, action=action, limit=10_000)
+                self._store.audit_events, AuditQuery(call.tenant, user_id, actions=(action,), limit=10_000)
             )
             if events and (last is None or events[-1].seq > last.seq):
                 last = events[-1]
@@ -154,29 +155,41 @@ class ComplianceService:
     async def audit_events(self, query: AuditQuery) -> list[AuditEvent]:
         return await self._offload(self._store.audit_events, query)
 
-    async def verify(self) -> ChainCheck:
-        return await self._offload(self._store.verify_chain)
+    async def verify(self, anchors: Mapping[int, str]) -> ChainCheck:
+        """Checks the whole chain, and that it holds these events (seq to hash, kept outside of it) unchanged."""
+        return await self._offload(self._store.verify_chain, anchors=anchors)
 
     async def export(
         self, call: Call, user_id: str, *, detail: str
-    ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
-        """Everything kept about a user, as (kind, JSON object); the export itself is audited first."""
-        await self._offload(
-            self._store.record_event,
-            tenant=call.tenant,
-            user_id=user_id,
-            actor=call.actor,
-            operation="ExportUser",
-            action="EXPORT",
-            count=0,
-            reason_code="REQUESTED",
-            detail=detail,
-            time_us=self._now_us(),
-        )
-        with contextlib.closing(self._store.export(call.tenant, user_id)) as records:
-            while chunk := await self._offload(list, islice(records, _EXPORT_CHUNK)):
+    ) -> AsyncGenerator[tuple[str, dict[str, Any]], None]:
+        """Everything kept about a user, as (kind, JSON object): each live `memory`, then what the store exports, then
+        one `position`, at which all of it was read. The export itself is audited first."""
+        async with self._writer.hold(call.tenant, user_id):
+            position = await self._offload(
+                self._store.record_event,
+                tenant=call.tenant,
+                user_id=user_id,
+                actor=call.actor,
+                operation="ExportUser",
+                action="EXPORT",
+                count=0,
+                reason_code="REQUESTED",
+                detail=detail,
+                time_us=self._now_us(),
+            )
+            self._positions.advance(position)
+            # Both reads begin while nobody writes for this user, so they show the same moment.
+            live = await self._offload(_live, self._store.export(call.tenant, user_id), self._clock.now())
+            records = self._store.export(call.tenant, user_id)
+            chunk = await self._offload(list, islice(records, _EXPORT_CHUNK))
+        with contextlib.closing(records):
+            for record in live:
+                yield "memory", record
+            while chunk:
                 for kind, text in chunk:
                     yield kind, json.loads(text)
+                chunk = await self._offload(list, islice(records, _EXPORT_CHUNK))
+        yield "position", {"position": position}
 
     async def purge_expired(self, call: Call, *, detail: str) -> tuple[int, int, int]:
         """(expired, purged, kept back by legal hold)."""
@@ -197,3 +210,15 @@ class ComplianceService:
 
     def _now_us(self) -> int:
         return int(self._clock.now() * 1_000_000)
+
+
+def _live(records: Generator[tuple[str, str], None, None], now: float) -> list[dict[str, Any]]:
+    """Last revisions of the memories that are visible, out of the revisions with which an export begins."""
+    live: dict[str, dict[str, Any]] = {}
+    with contextlib.closing(records):
+        for kind, text in records:
+            if kind != "revision":
+                break
+            record = json.loads(text)
+            live[record["memory_id"]] = record
+    return [r for r in live.values() if not r["is_deleted"] and (r["expires_at"] is None or now < r["expires_at"])]

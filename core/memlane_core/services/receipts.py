@@ -20,6 +20,7 @@ class Receipt:
     messages: int
     ingestions: int
     requests: int
+    sessions: int
     first_audit_seq: int
     last_audit_seq: int
     audit_head_hash: str

@@ -1,5 +1,6 @@
 """The read path: query to the user's best memories."""
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..domain.errors import MemlaneError
 from ..index import Block, Hit, SearchQuery, UserIndex, search_many
 from ..lexical import QueryTokens, query_tokens
 from ..ports.clock import Clock
@@ -59,6 +61,17 @@ class Embedded:
 
     embedding: NDArray[np.float32]
     tokens: QueryTokens | None
+    cached: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """One search of many, ready to be scored."""
+
+    block: Block
+    query: SearchQuery
+    embed_us: int
+    resolve_us: int
     cached: bool
 
 
@@ -119,14 +132,41 @@ class SearchService:
         )
         return Embedded(vector, tokens, cached)
 
-    async def resolve(self, call: Call, command: SearchCommand) -> tuple[Block, SearchQuery]:
-        """Block and query of one search of a batch. Raises as `search` does."""
-        embedded = await self.embed(call, command)
-        return await self._block(call, command), self._query(command, embedded)
+    async def search_all(
+        self, call: Call, commands: Sequence[SearchCommand | MemlaneError]
+    ) -> list[SearchResult | MemlaneError]:
+        """Many searches, in order. One that fails has its error as its outcome; so has one that came as an error.
 
-    def search_resolved(self, pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:
-        """Hits of many searches, in order, in one kernel call."""
-        return search_many(pairs)
+        What has to wait (for an embedder, a cold user) waits together; the scoring is one call. A result's times are
+        its own for the embedding and an equal share of the scoring.
+        """
+        outcomes: list[SearchResult | MemlaneError | _Resolved] = list(
+            await asyncio.gather(*(self._resolve(call, c) for c in commands))
+        )
+        resolved = [(i, o) for i, o in enumerate(outcomes) if isinstance(o, _Resolved)]
+        started = time.perf_counter_ns()
+        found = search_many([(r.block, r.query) for _, r in resolved])
+        share_us = (time.perf_counter_ns() - started) // 1000 // max(len(resolved), 1)
+        for (i, r), hits in zip(resolved, found, strict=True):
+            outcomes[i] = SearchResult(
+                hits, SearchTiming(r.embed_us, share_us, r.resolve_us + share_us, r.cached)
+            )
+        return [o for o in outcomes if not isinstance(o, _Resolved)]
+
+    async def _resolve(
+        self, call: Call, command: SearchCommand | MemlaneError
+    ) -> "_Resolved | MemlaneError":
+        if isinstance(command, MemlaneError):
+            return command
+        started = time.perf_counter_ns()
+        try:
+            embedded = await self.embed(call, command)
+            embed_us = (time.perf_counter_ns() - started) // 1000
+            block = await self._block(call, command)
+        except MemlaneError as error:
+            return error
+        resolve_us = (time.perf_counter_ns() - started) // 1000
+        return _Resolved(block, self._query(command, embedded), embed_us, resolve_us, embedded.cached)
 
     def _query(self, command: SearchCommand, embedded: Embedded) -> SearchQuery:
         return SearchQuery(

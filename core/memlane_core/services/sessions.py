@@ -5,6 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from ..domain.conversation import Message, Role, StoredMessage
+from ..domain.errors import NotFound
 from ..domain.ids import new_ingestion_id
 from ..guards import redact
 from ..guards.secrets import SecretPolicy
@@ -80,6 +81,13 @@ class SessionService:
             if len(self._cache) > self._cached_windows:
                 self._cache.popitem(last=False)
         return window
+
+    async def said(self, call: Call, user_id: str, session_id: str) -> tuple[Message, ...]:
+        """What the window of a session holds. Raises NotFound for a session that never was, or is another user's."""
+        window = await self.window(call, user_id, session_id)
+        if not window.messages:
+            raise NotFound("session", session_id)
+        return tuple(m.message for m in window.messages)
 
     async def end(self, call: Call, user_id: str, session_id: str) -> EndedSession:
         """Ends the session and queues what it holds, once; see SessionStore.end_session."""

@@ -8,7 +8,7 @@ database can also forge a whole chain: hashes handed out in receipts are the anc
 
 import hashlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,9 +144,9 @@ def _problem(row: dict[str, Any], expected_seq: int, prev_hash: str) -> str:
     return ""
 
 
-def verify(database: Database, journal_id: str, from_seq: int) -> ChainCheck:
+def verify(database: Database, journal_id: str, from_seq: int, anchors: Mapping[int, str]) -> ChainCheck:
     """Check the chain from `from_seq` to the head recorded when the check began, and what texts are still
-    kept."""
+    kept. An event that an anchor names must have the anchor's hash."""
     with database.read() as connection:
         head = connection.execute(_READ_HEAD).first()
         before = connection.execute(select(events.c.hash).where(events.c.seq == from_seq - 1)).scalar()
@@ -170,6 +170,8 @@ def verify(database: Database, journal_id: str, from_seq: int) -> ChainCheck:
             if problem:
                 return bad(expected, problem)
             prev_hash = row["hash"]
+            if anchors.get(expected, prev_hash) != prev_hash:
+                return bad(expected, "it is not the event that the anchor names")
             expected += 1
             checked += 1
     if expected <= head_seq:
@@ -178,4 +180,6 @@ def verify(database: Database, journal_id: str, from_seq: int) -> ChainCheck:
         return bad(head_seq, "the recorded head is not the hash of the last event")
     if beyond > head_seq:
         return bad(head_seq + 1, "events stand beyond the recorded head")
+    if missing := [seq for seq in anchors if seq > head_seq]:
+        return bad(min(missing), "the event that an anchor names is missing")
     return ChainCheck(True, checked, head_seq, head_hash)

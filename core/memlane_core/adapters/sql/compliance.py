@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -228,8 +228,10 @@ class ComplianceMixin(SqlBase):
         statement = select(events).where(events.c.tenant == query.tenant, events.c.seq > query.after_seq)
         if query.user_id is not None:
             statement = statement.where(events.c.user_id == query.user_id)
-        if query.action is not None:
-            statement = statement.where(events.c.action == query.action)
+        if query.actions:
+            statement = statement.where(events.c.action.in_(query.actions))
+        if query.operations:
+            statement = statement.where(events.c.operation.in_(query.operations))
         if query.from_us is not None:
             statement = statement.where(events.c.time_us >= query.from_us)
         if query.until_us is not None:
@@ -238,8 +240,8 @@ class ComplianceMixin(SqlBase):
             rows = connection.execute(statement.order_by(events.c.seq).limit(query.limit))
             return [chain.audit_event(row) for row in rows]
 
-    def verify_chain(self, *, from_seq: int = 1) -> ChainCheck:
-        return chain.verify(self._db, self._journal_id, from_seq)
+    def verify_chain(self, *, from_seq: int = 1, anchors: Mapping[int, str] | None = None) -> ChainCheck:
+        return chain.verify(self._db, self._journal_id, from_seq, anchors or {})
 
     def export(self, tenant: str, user_id: str) -> Generator[tuple[str, str], None, None]:
         """One read transaction until the generator ends or is closed: all records are of the same moment.

@@ -1,0 +1,131 @@
+"""The gRPC server: services, limits, binding, health, reflection, the end."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import grpc
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from memlane_core.domain import limits
+from memlane_core.domain.errors import FailedPrecondition
+
+from .config import ServerSettings, Settings
+from .health import SERVICES, HealthBoard, HealthServicer
+from .interceptors import Edge, Lane, OnCall, server_stream, unary
+from .servicers import servicers
+from .servicers.search import may_wait
+from .services import Services
+from .streams import bidi
+
+_log = logging.getLogger(__name__)
+
+_RECEIVE_BYTES = 4 * limits.MAX_REQUEST_MESSAGE_BYTES
+"""Above our own limit, so that a request over it gets our own answer and not that of the transport."""
+_OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("grpc.max_receive_message_length", _RECEIVE_BYTES),
+    ("grpc.max_send_message_length", limits.MAX_RESPONSE_MESSAGE_BYTES),
+    # Clients behind load balancers ping every 10 s, also without calls; a little less is allowed for jitter.
+    ("grpc.keepalive_permit_without_calls", 1),
+    ("grpc.http2.min_recv_ping_interval_without_data_ms", 8_000),
+    # A client that vanished is noticed within a minute and a half.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    # Two processes on one port would each get some of the calls, and only one has the data.
+    ("grpc.so_reuseport", 0),
+)
+
+_FAST_SECONDS = 30.0
+_MODEL_SECONDS = 120.0
+_BULK_SECONDS = 600.0
+_MAX_BULK_CALLS = 8
+_MODEL_CALLS = frozenset({"Remember", "EndSession", "Chat"})
+"""They may wait for a model for minutes, and must not take the places of reads."""
+_BULK_CALLS = frozenset({"ExportUser", "VerifyAuditLog", "PurgeExpired"})
+_FREE_CALLS = frozenset({"Echo", "GetServerInfo"})
+
+
+class GrpcServer:
+    """Serves `services` until `stop`. Health is what the board says."""
+
+    def __init__(
+        self, settings: Settings, services: Services, board: HealthBoard, on_call: OnCall | None = None
+    ) -> None:
+        self._settings: ServerSettings = settings.server
+        self._board = board
+        self._edge = Edge(board, services.caller, on_call)
+        self._fast = Lane("fast", self._settings.max_concurrent_calls, _FAST_SECONDS)
+        self._streams = Lane("stream", self._settings.max_concurrent_calls, _BULK_SECONDS)
+        self._slow = Lane("slow", self._settings.max_slow_calls, _MODEL_SECONDS)
+        self._bulk = Lane("bulk", min(_MAX_BULK_CALLS, self._settings.max_slow_calls), _BULK_SECONDS)
+        self._free = Lane("free", None, _FAST_SECONDS)
+        self._server = grpc.aio.server(options=_OPTIONS)
+        self._server.add_generic_rpc_handlers(self._handlers(servicers(services)))
+        health_pb2_grpc.add_HealthServicer_to_server(HealthServicer(board), self._server)
+        names = (*sorted(SERVICES), health.SERVICE_NAME, reflection.SERVICE_NAME)
+        reflection.enable_server_reflection(names, self._server)
+
+    async def start(self) -> int:
+        """Listen; returns the port. Raises FailedPrecondition when the address cannot be had."""
+        address = f"{_bracketed(self._settings.host)}:{self._settings.port}"
+        credentials = await asyncio.to_thread(_credentials, self._settings)
+        try:
+            if credentials is None:
+                port: int = self._server.add_insecure_port(address)
+            else:
+                port = self._server.add_secure_port(address, credentials)
+        except RuntimeError:
+            raise FailedPrecondition(
+                f"cannot listen on {address}: it is in use, or not an address of this machine"
+            ) from None
+        await self._server.start()
+        return port
+
+    async def stop(self, grace_seconds: float) -> None:
+        """No new calls; streams end after what is under way; the rest ends within the grace time."""
+        self._board.shut_down()
+        self._edge.draining.set()
+        await self._server.stop(grace_seconds)
+
+    def _handlers(self, by_service: Mapping[str, object]) -> list[grpc.GenericRpcHandler]:
+        return [
+            grpc.method_handlers_generic_handler(
+                name,
+                {m.name: self._handler(m, getattr(by_service[name], m.name)) for m in descriptor.methods},
+            )
+            for name, descriptor in SERVICES.items()
+        ]
+
+    def _handler(self, method: MethodDescriptor, function: Any) -> grpc.RpcMethodHandler:
+        path = f"/{method.containing_service.full_name}/{method.name}"
+        request_type: type[Message] = GetMessageClass(method.input_type)
+        if method.client_streaming:
+            return bidi(self._edge, self._streams, self._fast, path, request_type, function, may_wait)
+        wrap = server_stream if method.server_streaming else unary
+        return wrap(self._edge, self._lane(method.name), path, request_type, function)
+
+    def _lane(self, name: str) -> Lane:
+        if name in _MODEL_CALLS:
+            return self._slow
+        if name in _BULK_CALLS:
+            return self._bulk
+        return self._free if name in _FREE_CALLS else self._fast
+
+
+def _credentials(settings: ServerSettings) -> grpc.ServerCredentials | None:
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return None
+    try:
+        pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
+    except OSError as error:
+        raise FailedPrecondition(f"cannot read {error.filename}: {error.strerror}") from None
+    return grpc.ssl_server_credentials((pair,))
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith(("[", "unix:")) else host

@@ -1,0 +1,105 @@
+"""The searches of MemoryService: one, many in one call, many on one stream."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+
+from memlane.v1 import memory_service_pb2 as pb
+from memlane_core.domain import limits
+from memlane_core.domain.errors import Exhausted, InvalidArgument, MemlaneError
+from memlane_core.services.call import Call
+from memlane_core.services.search import SearchCommand, SearchResult
+
+from .. import validate
+from ..errors import to_status
+from ..streams import Admit
+from ..translate import wire
+from ..translate.search import search_command, search_message
+from ..validate import Violations
+from .base import Servicer
+
+_BATCH_ANSWER_BYTES = limits.MAX_RESPONSE_MESSAGE_BYTES - 64 * 1024
+_STATUS_BYTES = 256
+"""Kept free for each search of a batch that no longer fits."""
+_SLICE = 32
+"""Searches of a batch between two looks at what else the process has to do."""
+
+
+class SearchServicer(Servicer):
+    async def SearchMemories(self, request: pb.SearchMemoriesRequest, call: Call) -> bytes:
+        services = self._services
+        command = search_command(request, services.search.dimension, services.clock.now())
+        result = await services.search.search(call, command)
+        return search_message(request, result, services.positions.current_token(call.tenant))
+
+    async def BatchSearchMemories(self, request: pb.BatchSearchMemoriesRequest, call: Call) -> bytes:
+        started = time.perf_counter_ns()
+        searches = request.searches
+        if not 0 < len(searches) <= limits.MAX_BATCH_SEARCHES:
+            raise InvalidArgument.of(
+                "searches", f"must hold 1 to {limits.MAX_BATCH_SEARCHES} searches, holds {len(searches)}"
+            )
+        outcomes: list[SearchResult | MemlaneError] = []
+        for start in range(0, len(searches), _SLICE):
+            outcomes += await self._search_many(call, searches[start : start + _SLICE])
+            await asyncio.sleep(0)
+        pieces = self._outcomes(call, searches, outcomes)
+        tail = pb.BatchSearchMemoriesResponse(total_us=(time.perf_counter_ns() - started) // 1000)
+        return b"".join((*pieces, tail.SerializeToString()))
+
+    async def StreamSearchMemories(self, request: pb.StreamSearchMemoriesRequest, admit: Admit) -> bytes:
+        """One request of the stream; what goes wrong with it is its own status."""
+        mark = request.correlation_id
+        try:
+            with admit() as call:
+                v = Violations()
+                validate.note(v, "correlation_id", mark, validate.MAX_CORRELATION_ID_BYTES)
+                if not request.HasField("search"):
+                    v.add("search", "is required")
+                v.check()
+                return wire.stream_response(mark, await self.SearchMemories(request.search, call))
+        except MemlaneError as error:
+            failed = pb.StreamSearchMemoriesResponse(correlation_id=mark, status=to_status(error))
+            return failed.SerializeToString()
+
+    async def _search_many(
+        self, call: Call, requests: Sequence[pb.SearchMemoriesRequest]
+    ) -> list[SearchResult | MemlaneError]:
+        commands: list[SearchCommand | MemlaneError] = [self._command(r) for r in requests]
+        return await self._services.search.search_all(call, commands)
+
+    def _command(self, request: pb.SearchMemoriesRequest) -> SearchCommand | MemlaneError:
+        try:
+            return search_command(request, self._services.search.dimension, self._services.clock.now())
+        except MemlaneError as error:
+            return error
+
+    def _outcomes(
+        self,
+        call: Call,
+        searches: Sequence[pb.SearchMemoriesRequest],
+        outcomes: Sequence[SearchResult | MemlaneError],
+    ) -> list[bytes]:
+        """Encoded entries, in order, together no larger than an answer may be."""
+        read_at = self._services.positions.current_token(call.tenant)
+        room = _BATCH_ANSWER_BYTES - _STATUS_BYTES * len(searches)
+        full = wire.failed_outcome(
+            to_status(Exhausted("the answer is full: send this search in another batch"))
+        )
+        pieces: list[bytes] = []
+        for search, outcome in zip(searches, outcomes, strict=True):
+            if isinstance(outcome, MemlaneError):
+                piece = wire.failed_outcome(to_status(outcome))
+            else:
+                piece = wire.outcome(search_message(search, outcome, read_at))
+            if len(piece) > room + _STATUS_BYTES:
+                piece = full
+            room -= max(len(piece) - _STATUS_BYTES, 0)
+            pieces.append(piece)
+        return pieces
+
+
+def may_wait(request: pb.StreamSearchMemoriesRequest) -> bool:
+    """Whether a search may have to wait for an embedder, the journal or another process."""
+    search = request.search
+    return search.WhichOneof("input") == "query" or search.HasField("consistency") or search.HasField("as_of")

@@ -1,0 +1,115 @@
+"""Bidirectional streams: answers in the order of the requests, a bounded number of them under way."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+import grpc
+from google.protobuf.message import Message
+
+from memlane_core.services.call import Call
+
+from .errors import ShuttingDown
+from .interceptors import Answer, Edge, Lane, parser, refuse, serialized, wire_error
+from .principal import ServicerContext
+
+MAX_IN_FLIGHT = 32
+"""Requests of one stream that are worked on at once; more are not read, so the transport slows the client down."""
+
+Admit = Callable[[], AbstractContextManager[Call]]
+"""Counts and checks one request, gives its scope. Raises as Edge.enter and Edge.call do."""
+Method = Callable[[Any, Admit], Awaitable[Answer]]
+
+
+def bidi(
+    edge: Edge,
+    stream_lane: Lane,
+    request_lane: Lane,
+    path: str,
+    request_type: type[Message],
+    method: Method,
+    waits: Callable[[Any], bool],
+) -> grpc.RpcMethodHandler:
+    """`waits` tells of a request whether its answer may have to wait for something. One that does not is answered in
+    place, which is faster than a task of its own; the others overlap."""
+    parse = parser(request_type)
+
+    async def run(_: Any, context: ServicerContext) -> None:
+        started = time.perf_counter()
+        stream = _Stream(edge, context)
+
+        def admit() -> AbstractContextManager[Call]:
+            return edge.admitted(context, request_lane)
+
+        try:
+            edge.enter(stream_lane)
+            try:
+                while (raw := await stream.read()) is not None:
+                    request = parse(raw)
+                    if waits(request) or stream.in_flight:
+                        stream.start(method(request, admit))
+                    else:
+                        await context.write(serialized(await method(request, admit)))
+                await stream.finish()
+            finally:
+                stream.close()
+                stream_lane.leave()
+        except asyncio.CancelledError:
+            edge.ended(path, "CANCELLED", started)
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge: nothing gets out but our own errors
+            wire = wire_error(path, error)
+        else:
+            edge.ended(path, "OK", started)
+            return
+        edge.ended(path, wire.code.name, started)
+        await refuse(context, wire)
+
+    return grpc.stream_stream_rpc_method_handler(run)
+
+
+class _Stream:
+    """Reads requests while it writes the answers that are ready, oldest first."""
+
+    def __init__(self, edge: Edge, context: ServicerContext) -> None:
+        self._context = context
+        self._draining = asyncio.ensure_future(edge.draining.wait())
+        self._reading: asyncio.Future[Any] | None = None
+        self._answers: deque[asyncio.Future[Answer]] = deque()
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._answers)
+
+    def start(self, answer: Awaitable[Answer]) -> None:
+        self._answers.append(asyncio.ensure_future(answer))
+
+    async def read(self) -> bytes | None:
+        """The next request; None after the client's half-close. Raises ShuttingDown when the server drains."""
+        if self._draining.done():
+            raise ShuttingDown("the server is shutting down")
+        self._reading = asyncio.ensure_future(self._context.read())
+        while not self._reading.done() or len(self._answers) >= MAX_IN_FLIGHT:
+            oldest = self._answers[0] if self._answers else None
+            waiting = {self._draining, self._reading if len(self._answers) < MAX_IN_FLIGHT else None, oldest}
+            await asyncio.wait([f for f in waiting if f is not None], return_when=asyncio.FIRST_COMPLETED)
+            while self._answers and self._answers[0].done():
+                await self._context.write(serialized(self._answers.popleft().result()))
+            if self._draining.done() and not self._reading.done():
+                await self.finish()
+                raise ShuttingDown("the server is shutting down")
+        raw = self._reading.result()
+        return None if raw is grpc.aio.EOF else raw
+
+    async def finish(self) -> None:
+        """Write the answers that are still under way."""
+        while self._answers:
+            await self._context.write(serialized(await self._answers.popleft()))
+
+    def close(self) -> None:
+        for waiting in (self._draining, self._reading, *self._answers):
+            if waiting is not None:
+                waiting.cancel()

@@ -1,0 +1,105 @@
+"""Answers of searches, put together from bytes that were encoded when each memory was written.
+
+A search answers with the same few memories again and again; encoding them anew costs several times what the
+scoring costs. So the index keeps each memory ready as a piece of `SearchMemoriesResponse.results`, and an answer is
+those pieces with their scores, followed by the rest of the message: concatenating encodings merges messages
+(https://protobuf.dev/programming-guides/encoding/#last-one-wins). A test holds that the bytes mean what they should.
+"""
+
+import struct
+from collections.abc import Sequence
+
+from memlane.v1 import memory_pb2, memory_service_pb2
+from memlane_core.domain.memory import Memory
+from memlane_core.index import Hit
+
+from .common import memory_message
+
+_LENGTH_DELIMITED = 2
+_FIXED_32 = 5
+
+
+def _tag(field: int, wire_type: int) -> bytes:
+    return _varint(field << 3 | wire_type)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+_MEMORY = _tag(memory_pb2.ScoredMemory.MEMORY_FIELD_NUMBER, _LENGTH_DELIMITED)
+_RESULTS = _tag(memory_service_pb2.SearchMemoriesResponse.RESULTS_FIELD_NUMBER, _LENGTH_DELIMITED)
+_OUTCOME = _tag(memory_service_pb2.BatchSearchMemoriesResponse.RESPONSES_FIELD_NUMBER, _LENGTH_DELIMITED)
+_OUTCOME_RESPONSE = _tag(memory_service_pb2.SearchOutcome.RESPONSE_FIELD_NUMBER, _LENGTH_DELIMITED)
+_STREAM_RESPONSE = _tag(
+    memory_service_pb2.StreamSearchMemoriesResponse.RESPONSE_FIELD_NUMBER, _LENGTH_DELIMITED
+)
+[_SCORE_TAG] = _tag(memory_pb2.ScoredMemory.SCORE_FIELD_NUMBER, _FIXED_32)
+_SCORE = struct.Struct("<Bf")
+
+
+class Record:
+    """One memory, encoded once."""
+
+    __slots__ = ("memory", "scored")
+
+    def __init__(self, memory: bytes) -> None:
+        self.memory = memory
+        """A `Memory`."""
+        body = _MEMORY + _varint(len(memory)) + memory
+        self.scored = _RESULTS + _varint(len(body) + _SCORE.size) + body
+        """A `results` entry up to where its score follows."""
+
+
+def memory_record(memory: Memory) -> Record:
+    """What the index keeps beside a memory, ready to be sent: its record factory."""
+    return Record(memory_message(memory).SerializeToString())
+
+
+def search_response(
+    hits: Sequence[Hit], tail: memory_service_pb2.SearchMemoriesResponse, *, parts: bool, lexical: bool
+) -> bytes:
+    """A serialised SearchMemoriesResponse: the hits, then what `tail` holds.
+
+    `parts` adds cosine and (`lexical`) words to each score.
+    """
+    if parts:
+        return _with_parts(hits, lexical) + tail.SerializeToString()
+    pieces: list[bytes] = []
+    for hit in hits:
+        pieces.append(hit.record.scored)  # type: ignore[attr-defined]  # made by memory_record
+        pieces.append(_SCORE.pack(_SCORE_TAG, hit.score))
+    pieces.append(tail.SerializeToString())
+    return b"".join(pieces)
+
+
+def outcome(response: bytes) -> bytes:
+    """One successful entry of a BatchSearchMemoriesResponse."""
+    body = _OUTCOME_RESPONSE + _varint(len(response)) + response
+    return _OUTCOME + _varint(len(body)) + body
+
+
+def failed_outcome(status: memory_pb2.Status) -> bytes:
+    body = memory_service_pb2.SearchOutcome(status=status).SerializeToString()
+    return _OUTCOME + _varint(len(body)) + body
+
+
+def stream_response(correlation_id: str, response: bytes) -> bytes:
+    """A successful StreamSearchMemoriesResponse."""
+    head = memory_service_pb2.StreamSearchMemoriesResponse(correlation_id=correlation_id)
+    return head.SerializeToString() + _STREAM_RESPONSE + _varint(len(response)) + response
+
+
+def _with_parts(hits: Sequence[Hit], lexical: bool) -> bytes:
+    response = memory_service_pb2.SearchMemoriesResponse()
+    for hit in hits:
+        scored = response.results.add(score=hit.score, cosine=hit.cosine)
+        scored.memory.MergeFromString(hit.record.memory)  # type: ignore[attr-defined]
+        if lexical:
+            scored.lexical = hit.lexical
+    return response.SerializeToString()
