@@ -52,8 +52,10 @@ supplier: 供应商|supplier
 buyer: 采购商|买家|buyer
 buyer_customer: 客户|customer
 staff: 员工|职工|雇员|人员|人手|staff|employee|employ|people|worker|team|person|headcount
-want: 想|想要|希望|要求|要|打算|计划|准备|拟|有意|考虑|有意向|盼|want|wish|would|like to|plan|intend|intent|aim|expect|hope|consider|consideration|ask|look|need|需要|seek|request|goal|目标
-like: 喜欢|喜爱|爱|偏好|倾向|倾向于|习惯|中意|钟爱|热衷|爱好|like|love|enjoy|prefer|keen|fond|favour|favor|happy|preference|rather
+want: 想|想要|希望|要求|要|打算|计划|准备|拟|有意|考虑|有意向|盼|want|wish|would|like to|plan|intend|intent|aim
+want: expect|hope|consider|consideration|ask|look|need|需要|seek|request|goal|目标
+like: 喜欢|喜爱|爱|偏好|倾向|倾向于|习惯|中意|钟爱|热衷|爱好|like|love|enjoy|prefer|keen|fond|favour|favor|happy
+like: preference|rather
 think: 认为|判断|觉得|看|预计|预期|think|believe|reckon|feel|forecast
 willing: 愿意|同意|接受|可以接受|答应|允许|乐意|willing|agree|accept|consent|allow|permit|open|fine|okay|may|can
 buy: 买|购买|买下|购入|采购|进货|收购|purchase|buy|acquire|acquisition|procure|source|bought
@@ -63,7 +65,8 @@ export: 出口|export
 own: 自有|拥有|持有|持|own|hold|holding|owner|possess
 rent: 租|租赁|租用|承租|租来|租房|lease|rent|hire|let
 use: 用|使用|采用|use
-live: 住|居住|常住|定居|住在|搬|搬到|搬去|搬至|搬家|迁|迁到|迁至|迁往|move|relocate|live|reside|residence|home|based|locate|located
+live: 住|居住|常住|定居|住在|搬|搬到|搬去|搬至|搬家|迁|迁到|迁至|迁往|move|relocate|live|reside|residence|home
+live: based|locate|located
 work: 任职|工作|跳槽|升任|转行|上班|就职|上班|供职|担任|work|job|employment|career
 transfer: 转账|汇款|transfer|remit|remittance
 have: 有|具有|设有|have|has
@@ -95,7 +98,8 @@ exposure: 敞口|exposure
 expire: 到期|满期|届满|期满|expire|expiry|mature|maturity|end|due|结束|截止
 renew: 续保|续期|续存|续签|renew|renewal
 increase: 涨|上涨|增加|提高|上调|升|rise|increase|raise|grow|appreciate|升值|走强|上升|strengthen|增长
-fall: 跌|下跌|下降|减少|降|下调|贬值|走弱|走低|回落|fall|decline|drop|decrease|lower|weaken|depreciate|cut|reduce
+fall: 跌|下跌|下降|减少|降|下调|贬值|走弱|走低|回落|fall|decline|drop|decrease|lower|weaken|depreciate|cut
+fall: reduce
 short_term: 短期|短期内|short-term
 long_term: 长期|long-term
 call: 电话|打电话|接电话|来电|call|phone|telephone|ring
@@ -230,10 +234,11 @@ for _line in _CONCEPTS.strip().splitlines():
 PERSONS = frozenset(
     "@" + name
     for name in (
-        "spouse father mother parents father_in_law mother_in_law son daughter child elder_brother younger_brother brother"
-        " elder_sister younger_sister sister uncle aunt cousin nephew niece grandfather grandmother grandchild friend"
-        " colleague classmate neighbour partner assistant accountant cashier cfo lawyer boss driver landlord tenant founder"
-        " rival subsidiary supplier buyer buyer_customer"
+        "spouse father mother parents father_in_law mother_in_law son daughter child elder_brother"
+        " younger_brother brother elder_sister younger_sister sister uncle aunt cousin nephew niece"
+        " grandfather grandmother grandchild friend colleague classmate neighbour partner assistant"
+        " accountant cashier cfo lawyer boss driver landlord tenant founder rival subsidiary supplier"
+        " buyer buyer_customer"
     ).split()
 )
 """Concepts that name somebody other than the user: as the subject of a sentence they own the fact."""
@@ -269,9 +274,10 @@ KINDS: frozenset[tuple[str, str]] = frozenset(
 NAMES = frozenset(
     "@" + name
     for name in (
-        "rmb usd eur gbp jpy hkd chf sek nok inr aud cad sgd america china germany spain turkey italy france japan korea"
-        " britain denmark poland norway sweden switzerland netherlands taiwan vietnam thailand india greece portugal"
-        " ireland canada australia chile chinese_language english cantonese gold silver"
+        "rmb usd eur gbp jpy hkd chf sek nok inr aud cad sgd america china germany spain turkey italy"
+        " france japan korea britain denmark poland norway sweden switzerland netherlands taiwan vietnam"
+        " thailand india greece portugal ireland canada australia chile chinese_language english cantonese"
+        " gold silver"
     ).split()
 )
 """Concepts that name one of a class (currencies, countries, languages): another one is another value."""
@@ -279,50 +285,65 @@ NAMES = frozenset(
 MANY_VALUED = frozenset(
     "@" + name
     for name in (
-        "allergy like hobby speak own stock bond fund gold silver supplier buyer buyer_customer rival export import exposure supply"
-        " sell buy pet son daughter child friend invest read drink eat illness trip subsidiary branch shop factory warehouse"
-        " currency_exchange crypto partner guarantee"
+        "allergy like hobby speak own stock bond fund gold silver supplier buyer buyer_customer rival"
+        " export import exposure supply sell buy pet son daughter child friend invest read drink eat"
+        " illness trip subsidiary branch shop factory warehouse currency_exchange crypto partner guarantee"
     ).split()
 ) | frozenset(
-    "账户 运动 打 踢 玩 弹 收藏 关注 支持 学 会员 card account play collect follow support sport club watch account deal dealer"
-    " distributor 经销商 校区 校友 专利 商标 资质 证书 licence license grow make".split()
+    (
+        "账户 运动 打 踢 玩 弹 收藏 关注 支持 学 会员 card account play collect follow support sport club"
+        " watch account deal dealer distributor 经销商 校区 校友 专利 商标 资质 证书 licence license grow make"
+    ).split()
 )
 """Attributes of which somebody has several at once: another value is one more."""
 
 SINGLE_VALUED = frozenset(
     "@" + name
     for name in (
-        "live work main headquarters married single engaged divorced retire rate limit balance salary premium rent"
-        " cfo boss driver landlord accountant assistant statement registered list_ipo pending approve expire date_of_birth"
-        " fiscal_year last_day profession school university"
+        "live work main headquarters married single engaged divorced retire rate limit balance salary"
+        " premium rent cfo boss driver landlord accountant assistant statement registered list_ipo pending"
+        " approve expire date_of_birth fiscal_year last_day profession school university"
     ).split()
 ) | frozenset(
-    "状态 进度 阶段 客户经理 专属 法定代表人 董事长 总经理 审计 开户行 主管 负责人 联系人 地址 电话 manager auditor status stage chair"
-    " address number chairman director head lead".split()
+    (
+        "状态 进度 阶段 客户经理 专属 法定代表人 董事长 总经理 审计 开户行 主管 负责人 联系人 地址 电话"
+        " manager auditor status stage chair address number chairman director head lead"
+    ).split()
 )
 """Attributes that have one value at a time: another value replaces the first."""
 
 # Two of one line exclude each other as values of one attribute.
 _OPPOSITES = """
-电子|纸质  固定|浮动  租|自有  @rent|@own  @rent|@buy  @buy|@sell  @import|@export  @increase|@fall  @married|@single  @married|@engaged  @engaged|@single
-@married|@divorced  短|长  @short_term|@long_term  简短|详细  线上|线下  手机银行|网点  早|晚  @morning|@evening  paper|electronic  fixed|float  fixed|floating  fix|floating  @call|@email  @call|@message  @email|@message  @call|@wechat
-public|private  short|long  summary|report  block|unblock  open|close  active|inactive  保守|激进  稳健|激进  国内|海外  电汇|信用证  开|关  已|未  成功|失败  开通|关闭  正常|限制  正常|冻结
-conservative|aggressive  weekly|monthly  @weekly|@monthly  @daily|@weekly  @english|@cantonese  @english|@chinese_language  own|rent  full-time|part-time  employed|unemployed  online|branch  tea|coffee  robo|human
-fix|float  trust|distrust  pending|approved  @pending|@approve  enabled|disabled  active|dormant  bull|bear
+电子|纸质  固定|浮动  租|自有  @rent|@own  @rent|@buy  @buy|@sell  @import|@export  @increase|@fall
+@married|@single  @married|@engaged  @engaged|@single  @married|@divorced  短|长  @short_term|@long_term
+简短|详细  线上|线下  手机银行|网点  早|晚  @morning|@evening  paper|electronic  fixed|float  fixed|floating
+fix|floating  @call|@email  @call|@message  @email|@message  @call|@wechat  public|private  short|long
+summary|report  block|unblock  open|close  active|inactive  保守|激进  稳健|激进  国内|海外  电汇|信用证  开|关
+已|未  成功|失败  开通|关闭  正常|限制  正常|冻结  conservative|aggressive  weekly|monthly  @weekly|@monthly
+@daily|@weekly  @english|@cantonese  @english|@chinese_language  own|rent  full-time|part-time
+employed|unemployed  online|branch  tea|coffee  robo|human  fix|float  trust|distrust  pending|approved
+@pending|@approve  enabled|disabled  active|dormant  bull|bear
 """
 OPPOSITES: frozenset[frozenset[str]] = frozenset(frozenset(pair.split("|")) for pair in _OPPOSITES.split())
 
 STOP_EN = frozenset(
-    """a an the of to in on at for with by from and or that which who whom whose this these those it its their his her he she they
-    them him is are was were be been being am has had have do does did will shall would could should s t as into than then so also too
-    very just there here up down out off over about some any each every own same such only more most other another both all
-    now currently already still yet again ever longer anymore once since after before until while per etc via under
-    i my me we our us you your if but not no because although though when where how what one ones
-    cannot never im ive s' 's done got get gets getting go goes going gone went come comes came says said say tell told asks stands stand mention mentioned""".split()
+    """
+    a an the of to in on at for with by from and or that which who whom whose this these those it its their his her
+    he she they them him is are was were be been being am has had have do does did will shall would could should s t
+    as into than then so also too very just there here up down out off over about some any each every own same such
+    only more most other another both all now currently already still yet again ever longer anymore once since after
+    before until while per etc via under i my me we our us you your if but not no because although though when where
+    how what one ones cannot never im ive s' 's done got get gets getting go goes going gone went come comes came
+    says said say tell told asks stands stand mention mentioned
+    """.split()
 )
 STOP_ZH = frozenset(
-    """的 了 着 过 是 为 在 和 与 及 或 也 还 又 再 都 就 才 把 被 让 给 对 向 从 到 于 以 之 其 这 那 这个 那个 该 此 有 个 家 等 中 上 下 里 内
-    外 前 后 时 现 现在 目前 已 已经 将 会 能 可以 可 并 而 但 因 因为 所以 如果 由 用 来 去 所 得 地 请 吧 呢 吗 啊 说 表示 一个 一些 其实 本人
-    自己 他 她 它 他们 她们 不 没 没有 未 无 非 不再 再也 要 想 很 比较 非常 一概 一律 只 只要 分别 大约 大概 左右 约 进行 以后 之后 以前 之前 以来
-    另 另外 另有 其中 每 各 全部 完 全 都 平时 平常 通常 一般 事 方面 情况 上个月 去年 今年 明年 年内 最近 如今 当前 改 改为 变 成 变成 那套 那条 成为 起 共 一共 之内""".split()
+    """
+    的 了 着 过 是 为 在 和 与 及 或 也 还 又 再 都 就 才 把 被 让 给 对 向 从 到 于 以 之 其 这 那 这个 那个 该 此
+    有 个 家 等 中 上 下 里 内 外 前 后 时 现 现在 目前 已 已经 将 会 能 可以 可 并 而 但 因 因为 所以 如果 由 用 来
+    去 所 得 地 请 吧 呢 吗 啊 说 表示 一个 一些 其实 本人 自己 他 她 它 他们 她们 不 没 没有 未 无 非 不再 再也 要
+    想 很 比较 非常 一概 一律 只 只要 分别 大约 大概 左右 约 进行 以后 之后 以前 之前 以来 另 另外 另有 其中 每 各
+    全部 完 全 都 平时 平常 通常 一般 事 方面 情况 上个月 去年 今年 明年 年内 最近 如今 当前 改 改为 变 成 变成 那套
+    那条 成为 起 共 一共 之内
+    """.split()
 )

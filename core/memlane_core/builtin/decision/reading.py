@@ -69,33 +69,55 @@ _CONTRACTION = re.compile(r"n't$|^(?:i|you|we|they|he|she|it|that|there)'(?:m|re
 _EN_PHRASE = re.compile(
     r"\b(?:" + "|".join(sorted((w for w in CONCEPT_OF if " " in w), key=len, reverse=True)) + r")s?\b"
 )
+_IRREGULAR_FORMS = """
+    buy: bought; sell: sold; pay: paid; hold: held; meet: met; lend: lent; build: built; grow: grew grown;
+    fall: fell fallen; rise: rose risen; leave: left; lose: lost; make: made; teach: taught; wife: wives;
+    choose: chose chosen; speak: spoke spoken; write: wrote; drive: drove; run: ran; keep: kept;
+    child: children; people: people; eat: ate; drink: drank; give: gave given; take: took taken;
+    begin: began begun; go: went; win: won; spend: spent; send: sent; mean: meant; bring: brought; owe: owes;
+    die: dies; lie: lying; series: series; premises: premises; business: business; news: news; lens: lens;
+    usa: usa; vat: vat
+"""
 _IRREGULAR = {
-    "bought": "buy", "sold": "sell", "paid": "pay", "held": "hold", "met": "meet", "lent": "lend", "built": "build", "grew": "grow", "grown": "grow",
-    "fell": "fall", "fallen": "fall", "rose": "rise", "risen": "rise", "left": "leave", "lost": "lose", "made": "make", "taught": "teach", "wives": "wife",
-    "chose": "choose", "chosen": "choose", "spoke": "speak", "spoken": "speak", "wrote": "write", "drove": "drive", "ran": "run", "kept": "keep",
-    "children": "child", "people": "people", "ate": "eat", "drank": "drink", "gave": "give", "given": "give", "took": "take", "taken": "take",
-    "began": "begin", "begun": "begin", "went": "go", "won": "win", "spent": "spend", "sent": "send", "meant": "mean", "brought": "bring", "owes": "owe", "dies": "die", "lying": "lie",
-    "series": "series", "premises": "premises", "business": "business", "news": "news", "lens": "lens", "usa": "usa", "vat": "vat",
-}  # fmt: skip
+    form: base
+    for base, _, forms in (entry.strip().partition(": ") for entry in _IRREGULAR_FORMS.split(";"))
+    for form in forms.split()
+}
 _VERBS_EN = frozenset(
-    """am is are was were be been has have had does do did will would can cannot could may might must should wants want wanted prefers prefer preferred
-    likes like liked loves love enjoys enjoy hates hate dislikes dislike refuses refuse refused avoids rejects lives live lived works work worked runs run owns own owned holds hold
-    held pays pay paid gets get got gives gave uses use used plans plan planned intends intend intended thinks think expects expect exports export imports import sells sell sold buys buy bought
-    makes make made takes take took keeps keep kept needs need needed asks asked says said i'm i've rents rent leases lease hires employs employ earns earn spends spend saves save invests invest hedges
-    hedge owes owe borrows borrowed lends signs signed opens opened closes closed moves moved relocated relocates starts started stops stopped ends ended expires expire matures mature begins renews
-    renew covers cover stands stand stores store ships ship delivers deliver supplies supply manufactures manufacture produces produce roasts advertises visits visit travels travel studies study studied teaches teach taught
-    speaks speak reads read writes wrote plays play collects collect follows follow supports support trusts trust sponsors sponsor donates donate belongs includes invoices reports report reached raised lifted extended cancelled
-    canceled revoked withdrew withdrawn dropped scrapped abandoned pulled bought joined left married retired changed switched replaced lost won met entered rules ruled agrees agreed accepts accepted
-    consents declined decided considers consider looks look looking seeks seek bids bid wishes wish hopes hope believes believe fears fear worries feels feel finds found thinks knows know
-    smokes smoke drinks drink eats eat drives drive commutes commute transfers transfer demands demand requires require charges charge costs cost offers offer provides provide serves serve receives
-    receive collects banks bank guarantees guarantee applies applied files filed suffers suffer shares share goes go went comes came became become turned rose fell grew topped employs allows allow
-    needs names contains runs volunteers inherited issued allergic guarantees attends attend handles handle manages manage""".split()
+    """
+    am is are was were be been has have had does do did will would can cannot could may might must should wants want
+    wanted prefers prefer preferred likes like liked loves love enjoys enjoy hates hate dislikes dislike refuses
+    refuse refused avoids rejects lives live lived works work worked runs run owns own owned holds hold held pays
+    pay paid gets get got gives gave uses use used plans plan planned intends intend intended thinks think expects
+    expect exports export imports import sells sell sold buys buy bought makes make made takes take took keeps keep
+    kept needs need needed asks asked says said i'm i've rents rent leases lease hires employs employ earns earn
+    spends spend saves save invests invest hedges hedge owes owe borrows borrowed lends signs signed opens opened
+    closes closed moves moved relocated relocates starts started stops stopped ends ended expires expire matures
+    mature begins renews renew covers cover stands stand stores store ships ship delivers deliver supplies supply
+    manufactures manufacture produces produce roasts advertises visits visit travels travel studies study studied
+    teaches teach taught speaks speak reads read writes wrote plays play collects collect follows follow supports
+    support trusts trust sponsors sponsor donates donate belongs includes invoices reports report reached raised
+    lifted extended cancelled canceled revoked withdrew withdrawn dropped scrapped abandoned pulled bought joined
+    left married retired changed switched replaced lost won met entered rules ruled agrees agreed accepts accepted
+    consents declined decided considers consider looks look looking seeks seek bids bid wishes wish hopes hope
+    believes believe fears fear worries feels feel finds found thinks knows know smokes smoke drinks drink eats eat
+    drives drive commutes commute transfers transfer demands demand requires require charges charge costs cost
+    offers offer provides provide serves serve receives receive collects banks bank guarantees guarantee applies
+    applied files filed suffers suffer shares share goes go went comes came became become turned rose fell grew
+    topped employs allows allow needs names contains runs volunteers inherited issued allergic guarantees attends
+    attend handles handle manages manage
+    """.split()
 )
 _VERBS_ZH = frozenset(
-    """是 为 有 在 住 居住 常住 想 想要 打算 计划 希望 要求 喜欢 爱 偏好 倾向 倾向于 习惯 愿意 同意 接受 可以 不想 不愿 拒绝 反对 讨厌 抵触 介意 认为 判断 觉得 看好 预计 需要 买 购买 卖 出售 持有 拥有 租
-    租用 租了 开 开了 做 主营 从事 生产 采购 进口 出口 支付 付 收 收到 使用 用 签 签了 取消 撤销 放弃 解除 搬 搬到 迁 换 换成 改 改为 改用 涨到 降到 降为 升到 增加 提高 达 达到 约 共 叫 姓 属于 位于 设在 来自 患 患有 得 会 能 不会 不能
-    没 没有 未 不 已 已经 将 将于 现在 目前 存 存了 投 投资 办 办理 申请 准备 正在 正 拟 任职 担任 就职 工作 读 在读 学 参加 关注 订阅 预约 授权 担保 欠 还 还款 每 每月 每年 由 由于 负责 合作 供货 过敏 结婚 离婚 退休 到期 满期 说
-    表示 设 设了 定 定在 发 寄 给 跳槽 变更 调整 上调 下调 拉长 缩短 延长 去 去了 回 出 带 请 听 看 看不懂 懂""".split()
+    """
+    是 为 有 在 住 居住 常住 想 想要 打算 计划 希望 要求 喜欢 爱 偏好 倾向 倾向于 习惯 愿意 同意 接受 可以 不想 不愿
+    拒绝 反对 讨厌 抵触 介意 认为 判断 觉得 看好 预计 需要 买 购买 卖 出售 持有 拥有 租 租用 租了 开 开了 做 主营
+    从事 生产 采购 进口 出口 支付 付 收 收到 使用 用 签 签了 取消 撤销 放弃 解除 搬 搬到 迁 换 换成 改 改为 改用
+    涨到 降到 降为 升到 增加 提高 达 达到 约 共 叫 姓 属于 位于 设在 来自 患 患有 得 会 能 不会 不能 没 没有 未 不
+    已 已经 将 将于 现在 目前 存 存了 投 投资 办 办理 申请 准备 正在 正 拟 任职 担任 就职 工作 读 在读 学 参加 关注
+    订阅 预约 授权 担保 欠 还 还款 每 每月 每年 由 由于 负责 合作 供货 过敏 结婚 离婚 退休 到期 满期 说 表示 设 设了
+    定 定在 发 寄 给 跳槽 变更 调整 上调 下调 拉长 缩短 延长 去 去了 回 出 带 请 听 看 看不懂 懂
+    """.split()
 )
 _NAME_TAGS = frozenset(("nr", "ns", "nz", "nt", "nrt", "nrfg", "eng"))
 
@@ -128,6 +150,20 @@ def read(text: str) -> Reading:
     )
 
 
+_ENDINGS = (
+    ("ies", 5, "y"),
+    ("sses", 6, "ss"),
+    ("ches", 6, "ch"),
+    ("shes", 6, "sh"),
+    ("xes", 5, "x"),
+    ("ing", 6, ""),
+    ("ied", 5, "y"),
+    ("ed", 5, ""),
+    ("s", 4, ""),
+)
+"""(ending, least length of the word, what replaces the ending)"""
+
+
 def stem(word: str) -> str:
     """Base form of an English word by its ending; good enough to compare, not to print."""
     word = word.removesuffix("'s").removesuffix("'")
@@ -137,9 +173,7 @@ def stem(word: str) -> str:
         return _IRREGULAR[word]
     if word in CONCEPT_OF or len(word) <= 3:
         return word
-    for ending, least, replacement in (
-        ("ies", 5, "y"), ("sses", 6, "ss"), ("ches", 6, "ch"), ("shes", 6, "sh"), ("xes", 5, "x"), ("ing", 6, ""), ("ied", 5, "y"), ("ed", 5, ""), ("s", 4, ""),
-    ):  # fmt: skip
+    for ending, least, replacement in _ENDINGS:
         if word.endswith(ending) and len(word) >= least and not word.endswith("ss"):
             base = word[: -len(ending)] + replacement
             if ending in ("ing", "ed"):

@@ -76,8 +76,11 @@ def survey(fact: Fact, candidates: Sequence[Candidate], *, nomination_threshold:
 def options(
     situation: Situation, *, retraction: bool
 ) -> Iterator[tuple[Action, int | None, Mapping[str, float]]]:
-    """Every decision that is possible at all, with its features. DELETE needs a retraction that names no other number, NOOP that the fact says
-    nothing else than the candidate; another person's memory is no target."""
+    """Every decision that is possible at all, with its features.
+
+    DELETE needs a retraction that names no other number, NOOP that the fact says nothing else than the candidate;
+    another person's memory is no target.
+    """
     yield Action.ADD, None, situation.add_features
     for i, comparison in enumerate(situation.comparisons):
         if not comparison.may_concern:

@@ -27,35 +27,49 @@ class PartialDate:
 
 
 _MONTHS = (
-    "jan(?:uary)?", "feb(?:ruary)?", "mar(?:ch)?", "apr(?:il)?", "may", "june?", "july?", "aug(?:ust)?", "sept?(?:ember)?", "oct(?:ober)?",
-    "nov(?:ember)?", "dec(?:ember)?",
-)  # fmt: skip
-_MONTH = "(?:" + "|".join(f"(?P<m{{n}}_{i}>{name})" for i, name in enumerate(_MONTHS, 1)) + r")\b\.?"
+    "jan(?:uary)?;feb(?:ruary)?;mar(?:ch)?;apr(?:il)?;may;june?;july?;aug(?:ust)?;sept?(?:ember)?;oct(?:ober)?;"
+    "nov(?:ember)?;dec(?:ember)?"
+).split(";")
 _ZH_DIGIT = "零〇一二三四五六七八九"
-_ZH_SMALL = {
-    "一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "十一": 11, "十二": 12,
-}  # fmt: skip
+_ZH_SMALL = {text: n for n, text in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)}
+
+_YEAR = r"(?:19|20)\d\d"
+_DAY = r"[12]\d|3[01]|0?[1-9]"
+_ZH_DAY = rf"(?:{_DAY}|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])"
+_ZH_MONTH = r"(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
+_ORDINAL = r"(?:st|nd|rd|th)"
 
 
 def _month(n: int) -> str:
-    return _MONTH.replace("{n}", str(n))
+    """Pattern of an English month; a group name may stand only once in a pattern, hence the number."""
+    return "(?:" + "|".join(f"(?P<m{n}_{i}>{name})" for i, name in enumerate(_MONTHS, 1)) + r")\b\.?"
 
 
-_DATE = re.compile(
-    r"(?<!\d)(?P<iso_y>(?:19|20)\d\d)[-/.](?P<iso_m>0?[1-9]|1[0-2])[-/.](?P<iso_d>[12]\d|3[01]|0?[1-9])(?!\d)"
-    r"|(?<!\d)(?P<iso2_y>20\d\d)-(?P<iso2_m>0[1-9]|1[0-2])(?![\d-])"
-    rf"|(?<!\d)(?P<zh_y>(?:19|20)\d\d|[一二][{_ZH_DIGIT}]{{3}})\s?年(?:度)?(?:\s?(?:(?P<zh_m>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月份?(?:\s?(?P<zh_d>[12]\d|3[01]|0?[1-9]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])\s?[日号])?|第?(?P<zh_q>[一二三四1-4])季度?))?"
-    rf"|(?<![\d个])(?P<md_m>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])\s?月份?(?:\s?(?P<md_d>[12]\d|3[01]|0?[1-9]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])\s?[日号])?"
-    r"|(?<!\d)(?P<d_d>[12]\d|3[01]|0?[1-9]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])\s?号(?![楼线店仓厂院门机])"
-    r"|第?(?P<q_q>[一二三四1-4])季度|\bq(?P<q_en>[1-4])\b"
-    rf"|(?<!\d)(?P<en_d>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?(?: of)? {_month(1)}(?:,? (?P<en_y>(?:19|20)\d\d))?"
-    rf"|\b{_month(2)} (?P<en2_d>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?(?!\d)(?:,? (?P<en2_y>(?:19|20)\d\d))?"
-    rf"|\b{_month(3)},? (?P<en3_y>(?:19|20)\d\d)\b"
-    rf"|\b(?:in|every|each|until|since|from|by|next|last) (?:early |mid-?|late )?{_month(4)}(?:,? (?P<en4_y>(?:19|20)\d\d)\b)?"
-    r"|\bthe (?P<th_d>[12]?\d|3[01])(?:st|nd|rd|th)\b|(?<!\d)(?P<th2_d>[12]?\d|3[01])(?:st|nd|rd|th)\b(?= of (?:the|each|every))"
-    r"|\bthe (?P<first>first)(?= (?:day )?of (?:the|each|every) month)"
-    r"|(?<=[a-z] )(?P<y_y>(?:19|20)\d\d)(?!\d|[ ]?(?:people|employees|units|tonnes|square|sqm))(?=[\s.,;)']|$)"
+_FORMS = (
+    # 2026-03-05, 2026/3/5, 2026-03
+    rf"(?<!\d)(?P<iso_y>{_YEAR})[-/.](?P<iso_m>0?[1-9]|1[0-2])[-/.](?P<iso_d>{_DAY})(?!\d)",
+    r"(?<!\d)(?P<iso2_y>20\d\d)-(?P<iso2_m>0[1-9]|1[0-2])(?![\d-])",
+    # 2026年, 2026年3月, 2026年3月5日, 二零二六年, 2026年第一季度
+    rf"(?<!\d)(?P<zh_y>{_YEAR}|[一二][{_ZH_DIGIT}]{{3}})\s?年(?:度)?"
+    rf"(?:\s?(?:(?P<zh_m>{_ZH_MONTH})\s?月份?(?:\s?(?P<zh_d>{_ZH_DAY})\s?[日号])?|第?(?P<zh_q>[一二三四1-4])季度?))?",
+    # 3月, 3月5日, 5号, 二季度, Q2
+    rf"(?<![\d个])(?P<md_m>{_ZH_MONTH})\s?月份?(?:\s?(?P<md_d>{_ZH_DAY})\s?[日号])?",
+    rf"(?<!\d)(?P<d_d>{_ZH_DAY})\s?号(?![楼线店仓厂院门机])",
+    r"第?(?P<q_q>[一二三四1-4])季度|\bq(?P<q_en>[1-4])\b",
+    # 5 March 2026, March 5, March 2026, in March
+    rf"(?<!\d)(?P<en_d>{_DAY}){_ORDINAL}?(?: of)? {_month(1)}(?:,? (?P<en_y>{_YEAR}))?",
+    rf"\b{_month(2)} (?P<en2_d>{_DAY}){_ORDINAL}?(?!\d)(?:,? (?P<en2_y>{_YEAR}))?",
+    rf"\b{_month(3)},? (?P<en3_y>{_YEAR})\b",
+    rf"\b(?:in|every|each|until|since|from|by|next|last) (?:early |mid-?|late )?{_month(4)}"
+    rf"(?:,? (?P<en4_y>{_YEAR})\b)?",
+    # the 15th, 15th of each month, the first of the month
+    rf"\bthe (?P<th_d>[12]?\d|3[01]){_ORDINAL}\b",
+    rf"(?<!\d)(?P<th2_d>[12]?\d|3[01]){_ORDINAL}\b(?= of (?:the|each|every))",
+    r"\bthe (?P<first>first)(?= (?:day )?of (?:the|each|every) month)",
+    # a bare year after a word (see _reads_as_year)
+    rf"(?<=[a-z] )(?P<y_y>{_YEAR})(?!\d|[ ]?(?:people|employees|units|tonnes|square|sqm))(?=[\s.,;)']|$)",
 )
+_DATE = re.compile("|".join(_FORMS))
 _MONTH_GROUPS = {name: int(name.split("_")[1]) for name in _DATE.groupindex if re.fullmatch(r"m\d_\d+", name)}
 
 
