@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 
 import grpc
 from google.protobuf.descriptor import FileDescriptor, ServiceDescriptor
@@ -47,8 +47,8 @@ class HealthBoard:
     One board for all services: they stand and fall together. To be used on the event loop. `shut_down` is final.
     """
 
-    def __init__(self) -> None:
-        self.services = frozenset(SERVICES) | {OVERALL}
+    def __init__(self, services: Iterable[str] = SERVICES) -> None:
+        self.services = frozenset(services) | {OVERALL}
         self._reason = "starting"
         self._started = False
         self._final = False

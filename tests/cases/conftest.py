@@ -32,14 +32,14 @@ class Api:
         self.context = context_service_pb2_grpc.ContextServiceStub(channel)
         self.compliance = compliance_service_pb2_grpc.ComplianceServiceStub(channel)
         self._clock_file = clock_file
-        self._offset = 0.0
 
     def fresh(self, prefix: str = "user") -> str:
         return f"{prefix}-{next(self._numbers)}-{uuid.uuid4().hex[:8]}"
 
     def move_clock(self, seconds: float) -> None:
-        self._offset += seconds
-        self._clock_file.write_text(str(self._offset))
+        """On, never back: the file is the server's for all tests of the module."""
+        offset = float(self._clock_file.read_text()) if self._clock_file.exists() else 0.0
+        self._clock_file.write_text(str(offset + seconds))
 
     def say(self, user_id: str, *texts: str) -> list[memory_pb2.RememberOperation]:
         """Remember a conversation of user messages."""

@@ -54,7 +54,7 @@ async def serve(settings: Settings) -> None:
         print(f"memlane is serving on {settings.server.host}:{port}", flush=True)
         await stopping.wait()
         _log.info("stopping")
-        board.set_not_serving("shutting down")
+        board.shut_down()
     finally:
         if grpc_server is not None:
             await grpc_server.stop(settings.server.shutdown_grace_seconds)
