@@ -1,0 +1,154 @@
+"""Secrets are cut by form and by the words around them; what only looks like one stays."""
+
+import pytest
+from memlane_core.guards.secrets import MASK, SecretKind, SecretPolicy, redact, scrub_fact
+
+SECRETS = [
+    ("bank_card", "My card is 4111 1111 1111 1111.", "4111 1111 1111"),
+    ("bank_card", "card no. 4111-1111-1111-1111 please", "4111-1111"),
+    ("bank_card", "卡号６２２２ ０２０２ ０００１ ２３４５", "０２０２"),
+    ("bank_card", "我的储蓄卡是6225880123456782", "622588012345"),
+    ("bank_card", "用这张卡付：6217 0012 3456 7890 123", "6217 0012"),
+    ("bank_card", "Use my visa 4485 2757 4230 8327 for it", "4485 2757"),
+    ("bank_card", "3782 822463 10005 is my amex", "822463"),
+    ("card_security_code", "CVV 123", "123"),
+    ("card_security_code", "exp 09/27 cvc 318", "318"),
+    ("card_security_code", "信用卡背面三位数是527", "527"),
+    ("card_security_code", "the three digits on the back are 914", "914"),
+    ("card_security_code", "卡的安全码：９０１", "９０１"),
+    ("pin", "PIN 9876", "9876"),
+    ("pin", "the PIN for my mum's card is 7731", "7731"),
+    ("pin", "9876 is my PIN", "9876"),
+    ("pin", "我的PIN码1234", "1234"),
+    ("pin", "my pin is four zero one nine", "four zero one nine"),
+    ("password", "我的网银密码是 abc12345", "abc12345"),
+    ("password", "登录密码Hx!benteng07是不是太简单了？", "benteng07"),
+    ("password", "取款密码是八八八八八八", "八八八八"),
+    ("password", "密码六个1", "六个1"),
+    ("password", "企业网银UKey口令Zw#88tt换不了", "88tt"),
+    ("password", "密码改过了，新的是Qw12!!zz", "Qw12!!zz"),
+    ("password", "登录名和密码分别是 rbell / Quay99x", "Quay99x"),
+    ("password", "My password is Heron!Quay29", "Quay29"),
+    ("password", "my password's Quokka#55, can you unlock me?", "Quokka#55"),
+    ("password", "password is sunshine and I like tea", "sunshine"),
+    ("password", "the password I use everywhere is Foo99!x", "Foo99!x"),
+    ("password", "I changed the password, it's now Bar_77k", "Bar_77k"),
+    ("password", "username is rbell and password Tulip_1987", "Tulip_1987"),
+    ("password", "Zeb77!ra is my password", "Zeb77!ra"),
+    ("password", "The passphrase is 'correct horse battery staple'", "horse battery"),
+    ("one_time_code", "验证码发过来是482913", "482913"),
+    ("one_time_code", "短信说我的动态码是 774120", "774120"),
+    ("one_time_code", "The app asks for a code, it says 660217", "660217"),
+    ("one_time_code", "wanted a one-time passcode, I gave 508 331", "508 331"),
+    ("one_time_code", "OTP: 90-11-22", "90-11-22"),
+    ("api_key", "Our client secret is sk-vale-77f0b2c9", "77f0b2c9"),
+    ("api_key", "Authorization: Bearer abcdefgh123", "abcdefgh123"),
+    ("api_key", "aws key AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+    ("api_key", "接口密钥是ak_9f83jd72kd", "9f83jd72kd"),
+    ("api_key", "API token: 9f8e7d6c5b4a", "9f8e7d6c5b4a"),
+    ("api_key", "token是 eyJhbGciOi.eyJzdWIiOiI4.s5X2", "eyJzdWIiOiI4"),
+    ("private_key", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----", "MIIE"),
+    ("private_key", "seed phrase is apple river stone cloud tiger lamp", "river stone"),
+    ("resident_id", "我身份证号直接给你吧，99010119790307883X", "19790307883X"),
+    ("resident_id", "11010519491231002X", "19491231"),
+    ("resident_id", "身份证后六位120039", "120039"),
+    ("government_id", "护照号E12345678", "12345678"),
+    ("government_id", "My passport number is 533401372", "533401372"),
+    ("government_id", "SSN 123-45-6789", "123-45-6789"),
+    ("security_answer", "Security answer is Biscuit and my dog is old", "Biscuit"),
+    ("security_answer", "my mother's maiden name is Alder Finch", "Alder Finch"),
+    ("security_answer", "密保答案是小白兔", "小白兔"),
+]
+
+HARMLESS = [
+    "合同编号FWD-2231，金额4,500,000元",
+    "The contract is FWD-2231 over USD 4,500,000.",
+    "分机8203，电话13800138000",
+    "Call me on +44 7700 900123, extension 8203",
+    "+86 138 0013 8000",
+    "2025-03-01付款1234567元",
+    "Our budget is 1,234,567,890,123 yen",
+    "订单号2025030112345678",
+    "order 20250301123456789",
+    "Sort code 20-00-00, account 12345678",
+    "SWIFT code DEUTDEFF500, postcode 90210",
+    "The product code 482913 is what we buy",
+    "my password is wrong",
+    "I forgot my password in 2024",
+    "密码忘了",
+    "密码是不是太简单了",
+    "验证码一直收不到",
+    "The security code policy changed",
+    "We need 16 units by 2026 and 240 people",
+    "每月8号付款，三个月一次",
+    "We spin 1200 bottles a day",
+    "Token ring was a network; the secret to good bread is time",
+    "The PIN pad is broken",
+    "尾号3317的卡用来出差",
+    "My passport expires in 2027",
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "secret"), SECRETS)
+def test_secret_is_cut(kind: str, text: str, secret: str) -> None:
+    found = redact(text)
+    assert kind in found.kinds
+    assert secret not in found.text
+    assert MASK in found.text
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_text_is_left_as_it_is(text: str) -> None:
+    assert redact(text).text == text
+    assert scrub_fact(text).text == text
+
+
+@pytest.mark.parametrize("text", [text for _, text, _ in SECRETS])
+def test_redaction_is_idempotent(text: str) -> None:
+    once = redact(text)
+    twice = redact(once.text)
+    assert twice.text == once.text
+    assert twice.kinds == ()
+
+
+def test_card_keeps_its_last_four_only_where_the_policy_lets_it() -> None:
+    text = "My card is 4111 1111 1111 1234"
+    assert redact("卡号 4111 1111 1111 1111").text == f"卡号 {MASK}1111"
+    assert redact(text, SecretPolicy(keep_last_four=False)).text == f"My card is {MASK}"
+
+
+def test_kinds_left_out_of_the_policy_stay() -> None:
+    only_cards = SecretPolicy(kinds=frozenset({SecretKind.BANK_CARD}))
+    found = redact("card 4111 1111 1111 1111, PIN 9876", only_cards)
+    assert found.kinds == ("bank_card",)
+    assert "9876" in found.text
+
+
+@pytest.mark.parametrize(
+    ("content", "rest"),
+    [
+        ("My card is 4111 1111 1111 1111, CVV 123, PIN 9876, prefer SMS", "prefer SMS"),
+        ("我的网银密码是 abc12345，喜欢短信通知", "喜欢短信通知"),
+        ("User's card is 4111 1111 1111 1111 and User prefers SMS", "User prefers SMS"),
+        ("用户的身份证号是99010119790307883X，用户在都柏林读书", "用户在都柏林读书"),
+        ("User's PIN is 9876", ""),
+        ("验证码是482913", ""),
+        ("User prefers SMS", "User prefers SMS"),
+    ],
+)
+def test_b51_fact_keeps_only_what_is_no_secret(content: str, rest: str) -> None:
+    scrubbed = scrub_fact(content)
+    assert scrubbed.text == rest
+    assert scrubbed.only_secret is (rest == "")
+
+
+def test_fact_that_was_redacted_before_is_scrubbed_the_same() -> None:
+    masked = redact("My card is 4111 1111 1111 1111, PIN 9876, prefer SMS").text
+    assert scrub_fact(masked).text == "prefer SMS"
+    assert redact("my PIN is 9876").only_secret
+    assert redact(f"my PIN is {MASK}").only_secret
+
+
+def test_positions_survive_full_width_text() -> None:
+    text = "姓名：张三，卡号：４１１１１１１１１１１１１１１１，喜欢短信"
+    assert redact(text).text == f"姓名：张三，卡号：{MASK}1111，喜欢短信"
