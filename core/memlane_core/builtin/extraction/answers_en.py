@@ -113,7 +113,9 @@ def complete(question: str, answer: str, memo: Memo) -> Completed | None:
         said = f"{trailing['word']}, {said[: trailing.start()]}"
     lead = words.YES.match(said) or words.NO.match(said)
     if lead and not words.WH.match(asked):
-        return _yes_or_no(asked, memo, said[lead.end() :].strip(" ,."), negative=words.YES.match(said) is None)
+        return _yes_or_no(
+            asked, memo, said[lead.end() :].strip(" ,."), negative=words.YES.match(said) is None
+        )
     if not said or words.FILLER.match(said) or words.TALK.match(said) or _OFFER.match(asked):
         return None
     if not is_fragment(said) and (not words.PREPOSITION_START.match(said) or _SENTENCE.match(said)):
@@ -222,7 +224,9 @@ def _proper(said: str) -> bool:
 
 
 def _to_user(question: str, memo: Memo) -> str:
-    text = _LEAD.sub("", question.strip())
+    text = re.sub(
+        r"\b(what|who|where|how|when)['’]s\b", r"\1 is", _LEAD.sub("", question.strip()), flags=re.I
+    )
     parts = [p.strip() for p in re.split(r"[,:–—-]\s", text) if p.strip()]
     if len(parts) > 1 and (
         words.WH.match(parts[-1])
@@ -257,7 +261,10 @@ def _subject_and_rest(rest: str, memo: Memo) -> tuple[str, str]:
     for person in reversed(memo.people):
         if rest.startswith(person.label + " "):
             return person.label, rest[len(person.label) :].strip()
-    match = re.match(r"(?:User(?:'s (?:company|[a-z-]+(?: [A-Z]\w+)*))?|it|there|they|he|she)(?=\s|$)", rest)
+    match = re.match(
+        r"(?:User(?:'s (?:company|[a-z-]+(?: [A-Z]\w+)*))?|it|there|that|this|these|those|they|he|she)(?=\s|$)",
+        rest,
+    )
     if match:
         return match[0], rest[match.end() :].strip()
     named = re.match(rf"{words.NAME}(?=\s|$)", rest)
@@ -326,7 +333,7 @@ def _indirect(asked: str, said: str, memo: Memo) -> str | None:
     if _PREP.match(rest) or (
         wh.lower() in ("who", "what", "which")
         and aux.lower() in ("will", "would", "should")
-        and not re.match(r"User|the|it|they|he|she", rest)
+        and not re.match(r"(?:User|the|it|they|he|she)\b", rest)
     ):
         return f"{asked[0].upper()}{asked[1:]}: {said}"
     subject, predicate = _subject_and_rest(rest, memo)

@@ -21,7 +21,7 @@ _AMOUNT = re.compile(
     re.I,
 )
 _MARK_ZH = re.compile(
-    r"(?:^|[，,])(?:[啊哦噢哎呃]|等等|等一下|等下|抱歉|不好意思|对不起|sorry)*[，,]?(?:我)?(?:刚才|刚刚|之前|前面)?"
+    r"(?:^|[，,])(?:[啊哦噢哎呃唉诶嗯呀]|等等|等一下|等下|抱歉|不好意思|对不起|sorry)*[，,]?(?:我)?(?:刚才|刚刚|之前|前面)?(?:名?字|名字|数字|金额|日期|时间|单位|人名|地址)?"
     r"(?:不对|不是|不，|[说讲记搞弄写打看][错岔]了?|說錯了?|口误|更正一下|更正|纠正一下|纠正|准确地?说|应该是|应该|实际上?是|其实是|改口)[了啊哈，,：:。 ]*(?:应该)?(?:是|说)?"
 )
 _MARK_EN = re.compile(
@@ -160,7 +160,8 @@ def _in_sentence(before: str, after: str) -> str | None:
 def _replace_quantity(memo: Memo, text: str) -> str | None:
     """The number of `text` takes the place of an earlier one that counts the same thing. Returns the old one."""
     old = None
-    for said in amounts(text):
+    clauses = [c for c in re.split(r"，|[,;；](?!\d)", text) if amounts(c)]
+    for said in amounts(clauses[0]) if clauses else []:
         for draft, place in _places(memo, said, text):
             old = old or place.text
             draft.content = draft.content[: place.start] + said.text + draft.content[place.end :]
@@ -186,7 +187,14 @@ def _places(memo: Memo, said: _Said, text: str) -> Iterator[tuple[Draft, _Said]]
 def _counts_the_same(a: Quantity, b: Quantity) -> bool:
     if a.kind is not b.kind:
         return False
-    return a.unit == b.unit or not a.unit or not b.unit or {a.unit, b.unit} <= {"CNY", "#"}
+    return a.unit == b.unit or (
+        _loose(a.unit) and _loose(b.unit) and (not a.unit or not b.unit or "#" in (a.unit, b.unit))
+    )
+
+
+def _loose(unit: str) -> bool:
+    """A number of this unit is often said without it; spans of time and shares are not."""
+    return unit in ("", "#", "age") or unit.isupper()
 
 
 def _shares_word(a: str, b: str) -> bool:
@@ -214,15 +222,37 @@ def _replace_name(memo: Memo, after: str, *, chinese: bool) -> bool:
         )
     first = re.sub(r"^(?:应该|就)?是|(?:的?那[家个边位]|才对|吧|啊|的)+$", "", first)
     tagged = [(w, t) for w, t in rjieba.tag(first) if t[0] == "n"]
+    if 2 <= len(first) <= 6 and _replace_similar(memo, first):
+        return True
     if len(tagged) != 1 or len(tagged[0][0]) < len(first) - 2:
         return False
     word, tag = tagged[0]
+    if _replace_similar(memo, word):
+        return True
     for draft in reversed(memo.drafts):
         for other, other_tag in reversed(list(rjieba.tag(draft.content))):
             if other_tag == tag and other != word and tag in ("ns", "nr", "nt", "nz"):
                 draft.content = draft.content.replace(other, word)
                 return True
     return False
+
+
+def _replace_similar(memo: Memo, word: str) -> bool:
+    """A slip of the pen: the same word with one character different."""
+    for draft in reversed(memo.drafts):
+        for start in range(len(draft.content) - len(word) + 1):
+            other = draft.content[start : start + len(word)]
+            same = sum(a == b for a, b in zip(word, other, strict=True))
+            if len(word) >= 3 and same == len(word) - 1 and re.fullmatch(r"[\u4e00-\u9fff]+", other):
+                draft.content = draft.content[:start] + word + draft.content[start + len(word) :]
+                return True
+    return False
+
+
+def strip_marks(sentence: str) -> str:
+    """The English sentence without the words that announce a correction."""
+    match = _MARK_EN.match(sentence)
+    return sentence[match.end() :] if match else sentence
 
 
 def _replace_english_name(memo: Memo, said: str) -> bool:

@@ -67,6 +67,8 @@ class Memo:
     people: list[Person] = field(default_factory=list)
     company: str = ""
     business: bool = False
+    subject: str = ""
+    """Whom the last fact was about: an answer to a question that names nobody is about the same."""
     correcting: int | None = None
     """Index of the message that just announced a slip ("wait, that was wrong")."""
 

@@ -3,7 +3,7 @@
 
 import re
 
-from .lexicon_zh import FEMALE, KIN, MALE, PERSON
+from .lexicon_zh import FEMALE, KIN, MALE, ORGANISATION, PERSON
 from .memo import Memo, Person
 
 _SURNAMES = set(
@@ -123,7 +123,8 @@ def _third_persons(text: str, memo: Memo) -> str:
             continue
         shown = _PARENTS.get(noun, noun)
         name, end = _name_after(text, match)
-        label = f"用户的{'公司' if '公司' in owner else ''}{shown}{name}"
+        kind = next((k for k in ("下游", "上游") if k in owner), "")
+        label = f"用户的{'公司' if '公司' in owner else ''}{kind}{shown}{name}"
         gender = "f" if FEMALE.search(noun) else "m" if MALE.search(noun) else ""
         memo.meet(Person(label, gender, bool(_PLURAL.search(noun)), name))
         pieces += text[position : match.start()], label
@@ -164,6 +165,9 @@ def _name_after(text: str, match: re.Match[str]) -> tuple[str, int]:
     latin = re.match(r"[A-Z][A-Za-z.'’-]+(?: [A-Z][A-Za-z.'’-]+)*", rest)
     if latin:
         return latin[0], end + latin.end()
+    firm = ORGANISATION.match(rest) if match["noun"] not in _KIN else None
+    if firm:
+        return firm[0], end + firm.end()
     head = 2 if rest.startswith(_COMPOUND) else 1
     if not rest or (head == 1 and rest[0] not in _SURNAMES):
         return "", end

@@ -8,7 +8,7 @@ from ..text.secrets import MASK, redact, scrub_fact
 from . import lexicon_en as words
 from . import when_en
 from .answers_en import Completed, complete, is_fragment, lower_first
-from .corrections import apply_correction
+from .corrections import apply_correction, strip_marks
 from .memo import Draft, Memo, Person, Turn
 from .persons_en import company_name, conjugate, is_base_verb, resolve_start, rewrite
 from .segments import Sentence, sentences
@@ -55,6 +55,7 @@ def read(turn: Turn, memo: Memo) -> None:
             cleaned = Sentence(rest, sentence.asks and sentence.text.endswith(rest[-8:]))
         if turn.answer_to and _accepts(cleaned.text):
             accepted = True
+            question = ""
             continue
         question = _sentence(cleaned, turn, memo, question)
     if accepted and len(memo.drafts) == before:
@@ -70,7 +71,7 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
     corrected = apply_correction(sentence.text, memo, turn.index, chinese=False)
     if corrected == "":
         return question
-    text = (sentence.text if corrected is None else corrected).strip(" ,")
+    text = strip_marks(sentence.text if corrected is None else corrected).strip(" ,")
     if question:
         answer = text if words.YES.match(text) or words.NO.match(text) else words.LEAD.sub("", text)
         done = complete(question, answer, memo)

@@ -95,6 +95,8 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
                     open_unit = True
                 continue
             carried = carried or asked_about(question, memo)
+            if not carried and not re.search(r"[您你贵]", question):
+                carried = memo.subject
         accepted = _acceptance(clause, clauses[position + 1 :], turn, memo)
         if accepted is not None:
             if accepted:
@@ -121,6 +123,8 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
         decided = (words.DECIDE_IN_ANSWER if turn.answer_to else words.DECIDE).sub("", clause)
         if decided != clause:
             clause = f"用户决定{decided}"
+        if turn.answer_to and words.OPINION.match(clause):
+            continue
         if _request(clause) or _chatter(clause, bool(units)):
             _note_people(clause, memo)
             open_unit = False
@@ -258,7 +262,11 @@ def _store(unit: _Unit, turn: Turn, memo: Memo, carried: str) -> str:
     dated = when_zh.resolve(unit.text, turn.said.date())
     if (unit.leans or _elliptic(dated.text, answered=unit.answered)) and _join(dated.text, turn, memo):
         return carried
-    subject, content = (carried, dated.text) if unit.topical else _with_subject(dated.text, memo, carried)
+    if unit.topical:
+        subject, content = carried, pronouns(rewrite(dated.text, memo), memo)
+    else:
+        subject, content = _with_subject(dated.text, memo, carried)
+    memo.subject = subject
     memo.drafts.append(
         Draft(
             content.strip("，, "),

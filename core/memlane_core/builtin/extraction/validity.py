@@ -16,7 +16,7 @@ _BEFORE_ZH = re.compile(
     r"(?:(?P<y>20\d\d)[年-])?(?:(?P<m>1[0-2]|0?[1-9])(?:月份?|-)(?:(?P<d>[12]\d|3[01]|0?[1-9])[日号號]?|(?P<edge>[底末中初]))?|(?P<year_end>[底末]))(?P<end>之前|以前|前)(?=[^，。]{0,8}(?:不|别|暂|没))"
 )
 _UNTIL_EN = re.compile(
-    rf"\b(?:until|till|through|up to|valid to|to)\s(?:(?P<edge>(?:the )?(?:end|middle|start|beginning) of )?(?:(?P<iso>20\d\d-\d\d-\d\d)|(?:the )?(?:(?P<d1>[12]?\d|3[01])(?:st|nd|rd|th)?(?: of)? )?(?P<m>{_MONTH_EN})\b\.?(?: (?P<d2>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?(?!\d))?(?:,? (?P<y>20\d\d))?|Q(?P<q>[1-4]) (?P<qy>20\d\d)|(?P<season>spring|summer|autumn|fall|winter) (?P<sy>20\d\d)|(?P<year>20\d\d)))",
+    rf"\b(?:until|till|through|up to|valid to|to)\s(?:(?P<edge>(?:the )?(?:end|middle|start|beginning) of |mid-? ?|early |late )?(?:(?P<iso>20\d\d-\d\d-\d\d)|(?:the )?(?:(?P<d1>[12]?\d|3[01])(?:st|nd|rd|th)?(?: of)? )?(?P<m>{_MONTH_EN})\b\.?(?: (?P<d2>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?(?!\d))?(?:,? (?P<y>20\d\d))?|Q(?P<q>[1-4]) (?P<qy>20\d\d)|(?P<season>spring|summer|autumn|fall|winter) (?P<sy>20\d\d)|(?P<year>20\d\d)))",
     re.I,
 )
 _FOR_EN = re.compile(
@@ -33,7 +33,7 @@ _WORDS_EN = {
 _NUMBERS_ZH = {"半": 0.5, "两": 2.0} | {c: float(i) for i, c in enumerate("一二三四五六七八九十", 1)}
 
 _STATE = re.compile(
-    r"出差|休假|度假|年假|产假|病假|请假|住院|旅游|旅行|外地|在国外|在海外|不在|培训|停业|停产|装修|收不到|联系不上|不方便|暂停|暂时|临时|冻结|外出|隔离|值班|放假|出国|回老家|闭店|代理|代班|代签|手头紧|周转不开"
+    r"出差|休假|度假|年假|产假|病假|请假|住院|旅游|旅行|外地|在国外|在海外|不在|回去|回家|回国|探亲|培训|停业|停产|装修|收不到|联系不上|不方便|暂停|暂时|临时|冻结|外出|隔离|值班|放假|出国|回老家|闭店|代理|代班|代签|手头紧|周转不开"
     r"|\b(?:on leave|leave|away|abroad|travell?ing|holiday|vacation|out of (?:the )?office|hospital|sabbatical|parental|maternity|unavailable|offline|unreachable|closed|temporar(?:y|ily)|suspended?|paused?|frozen|on hold|hold off|standing in|covering for|no calls|don't call|do not call|stuck|tied up|seconded|visiting|short of cash|tight)\b",
     re.I,
 )
@@ -166,7 +166,11 @@ def _until_en(match: re.Match[str], today: date) -> date | None:
     whole = month(year, number)
     if "end" in edge or _WHOLE.match(match[0]):
         return whole.last
-    if "middle" in edge:
+    if edge == "late ":
+        return whole.last
+    if edge == "early ":
+        return whole.first + timedelta(days=9)
+    if "mid" in edge:
         return whole.first + timedelta(days=14)
     return whole.first
 

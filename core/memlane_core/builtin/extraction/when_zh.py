@@ -27,8 +27,8 @@ _CLOCK = r"(?P<half>凌晨|早上|上午|中午|下午|傍晚|晚上|夜里)?(?P
 
 _PATTERN = re.compile(
     rf"(?P<day>大[前后後]天|(?<!之)[前后後]天(?!天)|昨[天日晚儿]|今[天日晚早儿]|明[天日早晚儿](?!系))"
-    rf"|(?<![每逢])(?P<wd_step>上上|上|下下|下|这|這|本|)[个個]?(?:周|週|星期|礼拜|禮拜)(?P<wd>[一二三四五六日天末1-6])(?![到至、和～~-]|[都]|[一二三四五六]?个)"
-    rf"|(?P<week>上上|上|下下|下|这|這|本)[个個]?(?:周|週|星期|礼拜|禮拜)"
+    rf"|(?<![每逢])(?P<wd_step>上上|上|下下|下|这|這|本|)[个個]?(?:周|週|星期|礼拜|禮拜)(?P<wd>[一二三四五六日天末1-6])(?![到至、和～~-](?:下|这|上)?(?:周|星期|礼拜)?[一二三四五六日天]|都|个)"
+    rf"|(?P<week>上上|上|下下|下|这|這|本)[个個]?(?:周|週|星期|礼拜|禮拜)(?![一二三四五六日天]|末)"
     rf"|(?P<month>上上|上|下下|下|这|這|本|当)[个個]?月(?:份)?(?![薪供租费底末初中]?[、/])(?:(?P<mday>[12]?\d|3[01]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[号號日])?"
     rf"|(?<![每个個各\d一二三四五六七八九十])(?P<mend>月[底末初尾])"
     rf"|(?P<quarter>上|下|这|這|本)[个個一]?季度?"
@@ -96,13 +96,13 @@ def _weekday(match: re.Match[str], anchor: date) -> tuple[DateSpan | None, str]:
         it += timedelta(weeks=1)
     if match["wd"] == "末":
         span = DateSpan(it, it + timedelta(days=1), week(anchor, 0).grain)
-        return span, f"{span.first.isoformat()}至{span.last.isoformat()}"
+        return span, f"{span.first.isoformat()}周末"
     return day(it, 0), it.isoformat()
 
 
 def _week(match: re.Match[str], anchor: date) -> tuple[DateSpan | None, str]:
     span = week(anchor, _STEP[match["week"]])
-    return span, f"{span.first.isoformat()}至{span.last.isoformat()}"
+    return span, f"{span.first.isoformat()}当周"
 
 
 def _month(match: re.Match[str], anchor: date) -> tuple[DateSpan | None, str]:
