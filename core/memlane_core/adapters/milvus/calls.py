@@ -4,6 +4,7 @@ Driver texts quote filters, and filters carry user ids, so nothing of them gets 
 name of the call and the engine's numeric code do.
 """
 
+import contextlib
 import logging
 import time
 from dataclasses import dataclass
@@ -15,6 +16,10 @@ from pymilvus import MilvusClient, MilvusException
 from ...domain.errors import StoreUnavailable
 
 _DRIVER_LOGGERS = ("pymilvus", "milvus_lite")
+
+_NOT_READY = frozenset(("2", "101", "103", "401", "503", "901", "902"))
+"""Milvus' codes for a service, collection, replica, channel or node that is coming up or moving."""
+_NOT_READY_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +57,22 @@ class MilvusCalls:
             code = _code(error)
         # Raised outside of the handler: the driver's error must not hang on ours as context.
         if client is None:
-            raise StoreUnavailable(f"the vector store cannot be reached (code {code})")
+            raise StoreUnavailable("the vector store cannot be reached", metadata={"code": str(code)})
         self._client = client
         self._engine = str(self("get_server_version", deadline=deadline))
+
+    def read(self, method: str, collection: str, /, *, deadline: Deadline, **options: Any) -> Any:
+        """A query or search. While the engine says that the collection is not ready, as it does for a while after
+        a restart, the collection is loaded and the read tried again until the time is over."""
+        while True:
+            try:
+                return self(method, collection, deadline=deadline, **options)
+            except StoreUnavailable as error:
+                if error.metadata.get("code") not in _NOT_READY:
+                    raise
+            time.sleep(min(_NOT_READY_SECONDS, deadline.remaining_seconds()))
+            with contextlib.suppress(StoreUnavailable):
+                self("load_collection", collection, deadline=deadline)
 
     def __call__(self, method: str, /, *args: Any, deadline: Deadline, **options: Any) -> Any:
         """What the client's method of this name returns. Raises StoreUnavailable."""
@@ -62,7 +80,9 @@ class MilvusCalls:
             return getattr(self._client, method)(*args, timeout=deadline.remaining_seconds(), **options)
         except (MilvusException, grpc.RpcError) as error:
             code = _code(error)
-        raise StoreUnavailable(f"the vector store failed ({method}, code {code})")
+        raise StoreUnavailable(
+            f"the vector store failed ({method}, code {code})", metadata={"code": str(code)}
+        )
 
     @property
     def engine(self) -> str:

@@ -150,7 +150,7 @@ class Catalog:
         self, name: str, expression: str, columns: Sequence[str], deadline: Deadline, limit: int | None = None
     ) -> list[dict[str, Any]]:
         options: dict[str, Any] = {} if limit is None else {"limit": limit}
-        answer: list[dict[str, Any]] = self._calls(
+        answer: list[dict[str, Any]] = self._calls.read(
             "query",
             name,
             filter=expression,

@@ -88,15 +88,16 @@ class MilvusStore:
         self, tenant: str, rows: Sequence[StoredRow], *, knowledge: bool = False, timeout_seconds: float
     ) -> None:
         """Raises InvalidArgument, before anything is written, for a row that does not fit the schema."""
-        columns = [to_columns(row, self._settings.dimension) for row in rows]
-        if not columns:
+        # Of several states of one row the last: a server would keep them all.
+        latest = {row.memory.memory_id: to_columns(row, self._settings.dimension) for row in rows}
+        if not latest:
             return
         deadline = Deadline.after(timeout_seconds)
         engine = self._engine
         name = engine.catalog.ensure(tenant, knowledge=knowledge, deadline=deadline)
         with engine.gate.write(deadline):
             engine.changed(name)
-            for batch in batches(columns, engine.write_rows):
+            for batch in batches(latest.values(), engine.write_rows):
                 engine.calls("upsert", name, batch, deadline=deadline)
                 engine.wrote(name, len(batch), deadline)
 
@@ -174,7 +175,7 @@ class MilvusStore:
             name = engine.catalog.existing(query.tenant, knowledge=True, deadline=deadline)
             if name is None or query.top_k <= 0:
                 return []
-            answer = engine.calls(
+            answer = engine.calls.read(
                 "search",
                 name,
                 data=[np.ascontiguousarray(query.embedding, dtype=np.float32)],
