@@ -72,15 +72,17 @@ def top_k_for_budget(budget_tokens: int) -> int:
 def assemble(
     ingredients: Ingredients, templates: ContextTemplates, *, budget_tokens: int, zone: tzinfo
 ) -> Assembled:
-    """Rules always go in whole; memories, knowledge and the newest rounds as far as `budget_tokens` reaches (0 = no
-    bound). A memory's line breaks are folded, so that no memory can look like a section of its own."""
+    """Rules always go in whole, then the newest user message; memories, knowledge and the newest rounds as far as
+    `budget_tokens` reaches (0 = no bound). A memory's line breaks are folded, so that no memory can look like a section
+    of its own."""
     rules = _section(
         SectionKind.RULES,
         templates.rules_header,
         [templates.rule_line.format(content=r, date="") for r in ingredients.rules],
         None,
     )
-    left = max(budget_tokens - rules.tokens, 0) if budget_tokens else None
+    newest = _newest_cost(ingredients.window)
+    left = max(budget_tokens - rules.tokens - newest, 0) if budget_tokens else None
     memories = _section(
         SectionKind.MEMORIES,
         templates.memories_header,
@@ -100,7 +102,7 @@ def assemble(
         None if left is None else int(left * _KNOWLEDGE_SHARE),
     )
     window, messages = _window(
-        ingredients.window, None if left is None else left - memories.tokens - knowledge.tokens
+        ingredients.window, None if left is None else left + newest - memories.tokens - knowledge.tokens
     )
     sections = tuple(s for s in (rules, memories, knowledge, window) if s.items or s.dropped)
     return Assembled(
@@ -130,7 +132,7 @@ def _section(kind: SectionKind, header: str, lines: Sequence[str], room: int | N
 
 
 def _window(window: Sequence[StoredMessage], room: int | None) -> tuple[Section, tuple[Message, ...]]:
-    """The newest whole rounds that fit, oldest first."""
+    """The newest whole rounds that fit, oldest first; of a newest round that does not fit, its beginning."""
     rounds: list[list[Message]] = []
     for stored in window:
         if stored.message.role is Role.USER or not rounds:
@@ -139,13 +141,30 @@ def _window(window: Sequence[StoredMessage], room: int | None) -> tuple[Section,
     kept: list[list[Message]] = []
     tokens = 0
     for turn in reversed(rounds):
-        cost = sum(estimate_tokens(m.content) + TOKENS_PER_MESSAGE for m in turn)
+        cost = sum(map(_cost, turn))
         if room is not None and tokens + cost > room:
             break
         tokens += cost
         kept.append(turn)
+    if not kept and rounds and room is not None:
+        kept.append([])
+        for message in rounds[-1]:
+            if tokens + _cost(message) > room:
+                break
+            tokens += _cost(message)
+            kept[-1].append(message)
     messages = tuple(m for turn in reversed(kept) for m in turn)
     return Section(SectionKind.WINDOW, "", tokens, len(kept), len(rounds) - len(kept)), messages
+
+
+def _newest_cost(window: Sequence[StoredMessage]) -> int:
+    """Tokens of the newest user message; 0 without one."""
+    newest = next((m.message for m in reversed(window) if m.message.role is Role.USER), None)
+    return 0 if newest is None else _cost(newest)
+
+
+def _cost(message: Message) -> int:
+    return estimate_tokens(message.content) + TOKENS_PER_MESSAGE
 
 
 def _one_line(text: str) -> str:

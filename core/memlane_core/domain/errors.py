@@ -57,7 +57,7 @@ class InvalidArgument(MemlaneError):
     reason = "INVALID_FIELD"
 
     def __init__(self, *violations: FieldViolation) -> None:
-        super().__init__("; ".join(f"{v.field}: {v.description}" for v in violations))
+        super().__init__("; ".join(f"{v.field}: {v.description}".removeprefix(": ") for v in violations))
         self.violations = violations
 
     @classmethod

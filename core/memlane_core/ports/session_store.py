@@ -42,6 +42,13 @@ class SessionStore(Protocol):
         opens it anew: what follows is offered at its next end. Raises RequestIdReused."""
         ...
 
+    def find_appended(
+        self, tenant: str, user_id: str, session_id: str, request: RequestStamp
+    ) -> tuple[StoredMessage, ...] | None:
+        """What this request appended when it came before; None for a new one. Raises RequestIdReused,
+        ForgottenMeanwhile."""
+        ...
+
     def window(self, tenant: str, user_id: str, session_id: str, *, max_rounds: int) -> Window:
         """An unknown session is an empty window."""
         ...

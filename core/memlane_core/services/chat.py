@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from ..domain.conversation import Message, Role
-from ..domain.errors import NotConfigured
+from ..domain.errors import InvalidArgument, NotConfigured
 from ..ports.chat_model import ChatDelta, ChatModel, ChatPrompt, FinishReason, TokenUsage
 from ..ports.journal import RequestStamp
 from .call import Call
@@ -53,15 +53,24 @@ class ChatService:
         self, call: Call, command: ChatCommand
     ) -> AsyncGenerator[BuiltContext | ChatDelta | ChatDone, None]:
         """The context, then the answer piece by piece, then its end. The window gets question and answer together,
-        after the model has finished: a turn that failed leaves no half round. Raises NotConfigured without a model."""
+        after the model has finished: a turn that failed leaves no half round. A turn that was finished before under the
+        same request_id gives its recorded answer. Raises NotConfigured without a model."""
         if self._model is None:
             raise NotConfigured("a chat model", MODEL_SETTING)
+        if command.model not in (None, self._model.model):
+            raise InvalidArgument.of(
+                "model_options.model", f"is not offered; this server has {self._model.model}"
+            )
         started = time.perf_counter_ns()
         context = command.context
         if context.query is None and context.embedding is None:
             context = replace(context, query=command.message.content)
         built = await self._context.build(call, context)
         yield built
+        if command.request is not None and (recorded := await self._recorded(call, command, started)):
+            yield ChatDelta(recorded.message.content)
+            yield recorded
+            return
         system = Message(Role.SYSTEM, built.assembled.system_prompt)
         prompt = ChatPrompt(
             messages=(
@@ -103,3 +112,15 @@ class ChatService:
                         first_delta_us=first_delta_us,
                         total_us=(time.perf_counter_ns() - started) // 1000,
                     )
+
+    async def _recorded(self, call: Call, command: ChatCommand, started: int) -> ChatDone | None:
+        """End of this turn where it was finished before; the provider's counts are not kept."""
+        assert command.request is not None and self._model is not None
+        context = command.context
+        said = await self._sessions.appended(call, context.user_id, context.session_id, command.request)
+        if not said:
+            return None
+        elapsed_us = (time.perf_counter_ns() - started) // 1000
+        return ChatDone(
+            said[-1], FinishReason.UNKNOWN, TokenUsage(), self._model.model, elapsed_us, elapsed_us
+        )

@@ -3,14 +3,15 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..context import Assembled, ContextTemplates, Ingredients, assemble, top_k_for_budget
-from ..domain.conversation import StoredMessage
+from ..domain.conversation import Role, StoredMessage
+from ..domain.errors import InvalidArgument
 from ..domain.language import Language, detect
 from ..index import Hit
 from ..ports.rule_store import RuleSet
@@ -26,7 +27,7 @@ from .sessions import SessionService
 
 @dataclass(frozen=True, slots=True)
 class ContextCommand:
-    """`query` or `embedding` says what the prompt is about; with neither, no memory or knowledge is looked for."""
+    """`query` or `embedding` says what the prompt is about; with neither, the window's newest user message does."""
 
     user_id: str
     session_id: str = ""
@@ -100,13 +101,20 @@ class ContextService:
         self._policy = policy
 
     async def build(self, call: Call, command: ContextCommand) -> BuiltContext:
-        """Raises what the parts raise: a context with a part silently missing would be worse than none."""
+        """Raises what the parts raise: a context with a part silently missing would be worse than none. InvalidArgument
+        where nothing says what the prompt is about, and for a budget below rules and newest user message."""
         started = time.perf_counter_ns()
+        looks_up = command.memories or command.knowledge
+        query_given = command.query is not None or command.embedding is not None
         window = _NO_WINDOW
-        if command.window and command.session_id:
+        if command.session_id and (command.window or (looks_up and not query_given)):
             window = await self._sessions.window(
                 call, command.user_id, command.session_id, self._policy.rounds
             )
+        if looks_up and not query_given:
+            command = replace(command, query=_newest_words(window.messages))
+        if not command.window:
+            window = _NO_WINDOW
         window_done = time.perf_counter_ns()
         rules = await self._rules.get(call) if command.rules else _NO_RULES
         hits: Sequence[Hit] = ()
@@ -114,7 +122,7 @@ class ContextService:
         embed_us = search_us = 0
         cached = False
         knowledge_from = time.perf_counter_ns()
-        if command.query is not None or command.embedding is not None:
+        if looks_up:
             lookup = SearchCommand(
                 user_id=command.user_id,
                 query=command.query,
@@ -140,6 +148,7 @@ class ContextService:
             budget_tokens=command.budget_tokens,
             zone=self._policy.zone,
         )
+        _check_budget(command.budget_tokens, assembled, window.messages)
         done = time.perf_counter_ns()
         return BuiltContext(
             assembled=assembled,
@@ -165,6 +174,20 @@ class ContextService:
         if not command.knowledge or self._knowledge.known_empty(call.tenant):
             return None
         return asyncio.create_task(self._knowledge.nearest(call, embedding, self._policy.knowledge_top_k))
+
+
+def _newest_words(window: Sequence[StoredMessage]) -> str:
+    for stored in reversed(window):
+        if stored.message.role is Role.USER:
+            return stored.message.content
+    raise InvalidArgument.of("input", "nothing to look for: give a query or a session with a user message")
+
+
+def _check_budget(budget_tokens: int, assembled: Assembled, window: Sequence[StoredMessage]) -> None:
+    spoken = any(m.message.role is Role.USER for m in window)
+    kept = any(m.role is Role.USER for m in assembled.messages)
+    if budget_tokens and (assembled.total_tokens > budget_tokens or (spoken and not kept)):
+        raise InvalidArgument.of("budget_tokens", "cannot hold the rules and the newest user message")
 
 
 def _own_words(query: str | None, window: Sequence[StoredMessage]) -> str:

@@ -82,6 +82,13 @@ class SessionService:
                 self._cache.popitem(last=False)
         return window
 
+    async def appended(
+        self, call: Call, user_id: str, session_id: str, request: RequestStamp
+    ) -> tuple[Message, ...] | None:
+        """What this request appended when it came before; None for a new one. Raises RequestIdReused."""
+        stored = await self._offload(self._store.find_appended, call.tenant, user_id, session_id, request)
+        return None if stored is None else tuple(m.message for m in stored)
+
     async def said(self, call: Call, user_id: str, session_id: str) -> tuple[Message, ...]:
         """What the window of a session holds. Raises NotFound for a session that never was, or is another user's."""
         window = await self.window(call, user_id, session_id)

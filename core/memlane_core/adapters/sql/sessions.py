@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Select, insert, select
 
 from ...domain.conversation import Message, Role, StoredMessage
 from ...ports.ingestion_queue import NewIngestion
+from ...ports.journal import RequestStamp
 from ...ports.session_store import AppendMessages, EndedSession, Window
 from .base import AnswerKind, SqlBase
 from .engine import require_text
@@ -49,6 +50,16 @@ class SessionsMixin(SqlBase):
                     kind=AnswerKind.REFERENCE, position=head, time_us=command.time_us,
                 )  # fmt: skip
         return stored
+
+    def find_appended(
+        self, tenant: str, user_id: str, session_id: str, request: RequestStamp
+    ) -> tuple[StoredMessage, ...] | None:
+        with self._db.read() as connection:
+            replay = self._find_replay(connection, tenant, user_id, request)
+            if replay is None:
+                return None
+            first, last = json.loads(replay.response)
+            return _read(connection, _of(tenant, user_id, session_id), first, last)
 
     def window(self, tenant: str, user_id: str, session_id: str, *, max_rounds: int) -> Window:
         with self._db.read() as connection:
