@@ -41,16 +41,16 @@ def minds(settings: Settings) -> Minds:
     secrets = SecretPolicy(frozenset(settings.memory.secret_kinds), settings.memory.keep_last_four)
     rules = RulesDecider(nomination_threshold=embedder.nomination_threshold)
     client = _chat_client(settings.chat) if settings.chat.configured else None
-    chat = OpenAIChatModel(client) if client else None
+
+    def cut(text: str) -> str:
+        return redact(text, secrets).text
+
+    chat = OpenAIChatModel(client, redact=cut) if client else None
     wanted = settings.memory.decider
     if wanted == "model" and client is None:
         raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
     if client is None or wanted == "rules":
         return Minds(embedder, RulesExtractor(secrets=secrets), rules, rules, chat, secrets)
-
-    def cut(text: str) -> str:
-        return redact(text, secrets).text
-
     return Minds(
         embedder,
         ModelExtractor(client, redact=cut),
