@@ -22,8 +22,8 @@ from .query import Hit, SearchQuery
 RecordFactory = Callable[[Memory], object]
 
 _COMPACT_TOMBSTONES = 32
-_UNINDEXED_ROWS = 16
-"""So many rows, and a 32nd of the block, may be behind the postings; they are scanned token by token."""
+_UNINDEXED_ROWS = 4
+"""So many rows, and a 64th of the block, may be behind the postings; they are scanned token by token."""
 
 
 class Block:
@@ -34,6 +34,7 @@ class Block:
         "_columns",
         "_postings",
         "_rows",
+        "_stale",
         "_times",
         "_total_length",
         "nbytes",
@@ -48,23 +49,25 @@ class Block:
         live: int,
         total_length: float,
         postings: Postings,
+        stale: bool,
         position: int,
     ) -> None:
         self._buffers = buffers
         self._rows = rows
         self._times = times
         self._total_length = total_length
-        if rows - postings.rows > _UNINDEXED_ROWS + rows // 32:
+        if rows - postings.rows > (_UNINDEXED_ROWS + rows // 64 if postings.rows else 0):
             postings = invert(buffers.offsets, buffers.tokens, buffers.frequencies, times, rows)
+            stale = False
         self._postings = postings
+        self._stale = stale
         self.position = position
         """Journal position up to which it is complete."""
         self._columns = kernels.Columns(
             buffers.vectors,
             buffers.codes,
-            buffers.bounds,
+            buffers.rows,
             times,
-            buffers.lengths,
             buffers.offsets,
             buffers.tokens,
             buffers.frequencies,
@@ -74,6 +77,7 @@ class Block:
             postings.entry_frequencies,
             rows,
             postings.rows,
+            stale,
             live,
             max(total_length / live, 1.0) if live else 1.0,
         )
@@ -88,7 +92,7 @@ class Block:
         latest = list({row.memory.memory_id: row for row in rows}.values())
         capacity = capacity_for(len(latest))
         buffers = Buffers(dimension, capacity, TOKENS_PER_ROW * capacity)
-        empty = cls(buffers, 0, np.empty((capacity, 3), np.int64), 0, 0.0, EMPTY, 0)
+        empty = cls(buffers, 0, np.empty((capacity, 3), np.int64), 0, 0.0, EMPTY, False, 0)
         return empty.changed(latest, (), position, record_factory)
 
     def __len__(self) -> int:
@@ -117,13 +121,14 @@ class Block:
             buffers = buffers.copied(np.arange(rows), capacity_for(rows + len(upserts)))
         times = np.empty((buffers.capacity, 3), np.int64)
         times[:rows] = self._times[:rows]
-        live, total_length = len(self), self._total_length
+        live, total_length, stale = len(self), self._total_length, self._stale
         for memory_id in {*deletes, *(u.memory.memory_id for u in upserts)}:
             row = self._row(memory_id)
             if row is not None:
                 times[row, 0] = kernels.TOMBSTONE
                 live -= 1
-                total_length -= float(buffers.lengths[row])
+                stale = stale or row < self._postings.rows
+                total_length -= float(buffers.rows[3, row])
         for upsert, record, tokens in prepared:
             memory = upsert.memory
             buffers.append(rows, memory, record, upsert.embedding, tokens)
@@ -136,7 +141,9 @@ class Block:
             rows += 1
             live += 1
         buffers.code(first, rows)
-        block = Block(buffers, rows, times, live, total_length, self._postings, max(position, self.position))
+        block = Block(
+            buffers, rows, times, live, total_length, self._postings, stale, max(position, self.position)
+        )
         tombstones = rows - live
         return block._compacted() if tombstones > _COMPACT_TOMBSTONES and tombstones * 4 > rows else block
 
@@ -145,7 +152,7 @@ class Block:
         buffers = self._buffers.copied(kept, capacity_for(len(kept)))
         times = np.empty((buffers.capacity, 3), np.int64)
         times[: len(kept)] = self._times[kept]
-        return Block(buffers, len(kept), times, len(kept), self._total_length, EMPTY, self.position)
+        return Block(buffers, len(kept), times, len(kept), self._total_length, EMPTY, False, self.position)
 
     def search(self, query: SearchQuery) -> list[Hit]:
         """Best first; equal scores newest first."""

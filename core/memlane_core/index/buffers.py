@@ -23,17 +23,16 @@ class Buffers:
     version can see is never written again; an array that is full is replaced, not resized."""
 
     __slots__ = (
-        "bounds",
         "by_id",
         "codes",
         "entries",
         "entry_numbers",
         "entry_offsets",
         "frequencies",
-        "lengths",
         "memories",
         "offsets",
         "records",
+        "rows",
         "text_bytes",
         "tokens",
         "vectors",
@@ -42,8 +41,8 @@ class Buffers:
     def __init__(self, dimension: int, rows: int, tokens: int) -> None:
         self.vectors = np.empty((rows, dimension), np.float32)
         self.codes = np.empty((rows, dimension), np.int8)
-        self.bounds = np.empty((rows, 3), np.float32)
-        self.lengths = np.empty(rows, np.float32)
+        self.rows = np.empty((4, rows), np.float32)
+        """See kernels.Columns."""
         self.offsets = np.zeros(rows + 1, np.int64)
         self.tokens = np.empty(tokens, np.uint32)
         self.frequencies = np.empty(tokens, np.float32)
@@ -64,7 +63,7 @@ class Buffers:
 
     def nbytes(self) -> int:
         arrays = (
-            self.vectors, self.codes, self.bounds, self.lengths, self.offsets, self.tokens, self.frequencies,
+            self.vectors, self.codes, self.rows, self.offsets, self.tokens, self.frequencies,
             self.entry_offsets, self.entries,
         )  # fmt: skip
         return sum(a.nbytes for a in arrays) + self.text_bytes + len(self.memories) * _ROW_OVERHEAD_BYTES
@@ -83,7 +82,7 @@ class Buffers:
         self.tokens[start:end] = tokens.ids
         self.frequencies[start:end] = tokens.frequencies
         self.offsets[row + 1] = end
-        self.lengths[row] = tokens.length
+        self.rows[3, row] = tokens.length
         self._append_entries(row, memory)
         # A failed write may have left rows behind that no version counts.
         del self.memories[row:], self.records[row:]
@@ -104,7 +103,7 @@ class Buffers:
 
     def tokens_of(self, row: int) -> RowTokens:
         start, end = int(self.offsets[row]), int(self.offsets[row + 1])
-        return RowTokens(self.tokens[start:end], self.frequencies[start:end], float(self.lengths[row]))
+        return RowTokens(self.tokens[start:end], self.frequencies[start:end], float(self.rows[3, row]))
 
     def copied(self, rows: NDArray[np.int64], capacity: int) -> "Buffers":
         """New buffers with these rows, in this order; the old ones stay as they are for older versions."""
@@ -113,8 +112,7 @@ class Buffers:
         n = len(rows)
         fresh.vectors[:n] = self.vectors[rows]
         fresh.codes[:n] = self.codes[rows]
-        fresh.bounds[:n] = self.bounds[rows]
-        fresh.lengths[:n] = self.lengths[rows]
+        fresh.rows[:, :n] = self.rows[:, rows]
         _copy_runs(
             self.offsets,
             rows,
@@ -133,7 +131,7 @@ class Buffers:
         return fresh
 
     def code(self, first: int, last: int) -> None:
-        kernels.code_rows(self.vectors, first, last, self.codes, self.bounds)
+        kernels.code_rows(self.vectors, first, last, self.codes, self.rows)
 
 
 def capacity_for(rows: int) -> int:

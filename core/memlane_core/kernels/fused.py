@@ -32,6 +32,8 @@ LEXICAL_WEIGHT = 2.0
 """Weight of the words beside the cosine; chosen on the retrieval set (docs/adr/0004)."""
 FEEDBACK_WEIGHT = 0.6
 FEEDBACK_ROWS = 2
+FEEDBACK_MOST_ROWS = 0.25
+"""A word that more than this share of the rows has links nothing."""
 CONCEPT_WEIGHT = 0.5
 """What a shared concept counts beside a shared word."""
 CONCEPT_BIT = 1 << 31
@@ -70,11 +72,10 @@ class Columns(NamedTuple):
     """(capacity, d)"""
     codes: NDArray[np.int8]
     """(capacity, d): vectors / scale, rounded"""
-    bounds: NDArray[np.float32]
-    """(capacity, 3): scale, length of what the code leaves over, length of the coded vector"""
+    rows: NDArray[np.float32]
+    """(4, capacity): scale of the code, length of what the code leaves over, length of the coded vector, words"""
     times: NDArray[np.int64]
     """(capacity, 3): expires_at, created_at, position"""
-    lengths: NDArray[np.float32]
     offsets: NDArray[np.int64]
     tokens: NDArray[np.uint32]
     frequencies: NDArray[np.float32]
@@ -84,6 +85,8 @@ class Columns(NamedTuple):
     entry_frequencies: NDArray[np.float32]
     n: int
     indexed: int
+    stale: bool
+    """Some of the indexed rows have become tombstones since they were indexed."""
     live: int
     """Rows that are no tombstones."""
     average_length: float
@@ -107,7 +110,7 @@ def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
         total = int32(0)
         for j in range(query.shape[0]):
             total += int32(codes[row, j]) * int32(query[j])
-        out[row] = total
+        out[row] = float32(total)
 
 
 @njit(**_STRICT)
@@ -141,7 +144,7 @@ def _code_query(query, codes):  # type: ignore[no-untyped-def]
     ],
     cache=True, **_STRICT,
 )  # fmt: skip
-def _code_rows(vectors, first, last, codes, bounds):  # type: ignore[no-untyped-def]
+def _code_rows(vectors, first, last, codes, rows):  # type: ignore[no-untyped-def]
     for row in range(first, last):
         largest = 0.0
         square = 0.0
@@ -163,9 +166,25 @@ def _code_rows(vectors, first, last, codes, bounds):  # type: ignore[no-untyped-
             codes[row, j] = code
             coded += code * code
         # Rounded up, so that they stay bounds as float32. A row that is not finite can be bounded by nothing.
-        bounds[row, 0] = float32(scale)
-        bounds[row, 1] = float32(np.sqrt(left) * (1.0 + 1e-6)) if finite else float32(np.inf)
-        bounds[row, 2] = float32(np.sqrt(coded) * scale * (1.0 + 1e-6))
+        rows[0, row] = float32(scale)
+        rows[1, row] = float32(np.sqrt(left) * (1.0 + 1e-6)) if finite else float32(np.inf)
+        rows[2, row] = float32(np.sqrt(coded) * scale * (1.0 + 1e-6))
+
+
+@njit(**_STRICT)
+def _bound(rows, n, scale, left, norm, d, cosines, slack):  # type: ignore[no-untyped-def]
+    """Coded sums in `cosines` become cosines, `slack` how far off they can be."""
+    factor = float32(scale)
+    query_left = float32(left * (1.0 + 1e-6))
+    query_norm = float32(norm * (1.0 + 1e-6))
+    # Rounding of the float32 sum, in any order, and of this function's own steps.
+    rounding = float32((2.0 * (d + 8) * _UNIT_ROUNDOFF + 2.0 * _SCORE_SLACK) * norm)
+    for row in range(n):
+        rest = rows[1, row]
+        length = rows[2, row]
+        cosines[row] = cosines[row] * (factor * rows[0, row])
+        error = rest * query_norm + length * query_left + (rest + length) * rounding
+        slack[row] = error * float32(1.0 + 1e-5) + float32(2.0 * _SCORE_SLACK)
 
 
 @njit(inline="always")
@@ -221,10 +240,11 @@ def _find(ids, wanted):  # type: ignore[no-untyped-def]
 
 @njit(**_STRICT)
 def _add_words(  # type: ignore[no-untyped-def]
-    ids, skip, factor, times, lengths, offsets, tokens, frequencies, words, starts, entry_rows, entry_frequencies,
-    n, indexed, live, average, idf, spans, out,
+    ids, skip, factor, most_rows, times, lengths, offsets, tokens, frequencies, words, starts, entry_rows,
+    entry_frequencies, n, indexed, stale, live, average, idf, spans, out,
 ):  # fmt: skip
-    """Add `factor` times the normalised BM25 for `ids`, without those in `skip`, to `out`.
+    """Add `factor` times the normalised BM25 for `ids` to `out`, leaving out those in `skip` and those that more than
+    `most_rows` live rows have.
 
     A word that no live row has counts nowhere: it cannot tell rows apart, nor should it shrink the others' share.
     """
@@ -235,27 +255,31 @@ def _add_words(  # type: ignore[no-untyped-def]
         spans[i, 0] = 0
         spans[i, 1] = 0
         if skip.shape[0] > 0 and _find(skip, ids[i]) >= 0:
-            idf[i] = -1.0
             continue
         sieve |= uint64(1) << uint64(ids[i] & uint32(63))
         word = _find(words, ids[i])
         if word >= 0:
-            spans[i, 0] = starts[word]
-            spans[i, 1] = starts[word + 1]
-            for e in range(spans[i, 0], spans[i, 1]):
-                if times[entry_rows[e], 0] != TOMBSTONE:
-                    idf[i] += 1.0
+            first = starts[word]
+            last = starts[word + 1]
+            spans[i, 0] = first
+            spans[i, 1] = last
+            if stale:
+                for e in range(first, last):
+                    if times[entry_rows[e], 0] != TOMBSTONE:
+                        idf[i] += 1.0
+            else:
+                idf[i] = float64(last - first)
     for row in range(indexed, n):
         if times[row, 0] == TOMBSTONE:
             continue
         for t in range(offsets[row], offsets[row + 1]):
             if (sieve >> uint64(tokens[t] & uint32(63))) & uint64(1):
                 i = _find(ids, tokens[t])
-                if i >= 0 and idf[i] >= 0.0:
+                if i >= 0 and not (skip.shape[0] > 0 and _find(skip, ids[i]) >= 0):
                     idf[i] += 1.0
     most = 0.0
     for i in range(m):
-        if idf[i] > 0.0:
+        if idf[i] > 0.0 and idf[i] <= most_rows:
             idf[i] = np.log(1.0 + (live - idf[i] + 0.5) / (idf[i] + 0.5))
             if ids[i] & uint32(CONCEPT_BIT):
                 idf[i] *= CONCEPT_WEIGHT
@@ -266,73 +290,71 @@ def _add_words(  # type: ignore[no-untyped-def]
         return
     # The largest possible BM25 is (K1 + 1) times the sum of the weights, so K1 + 1 cancels out.
     scale = factor / most
+    flat = float32(K1 * (1.0 - B))
+    slope = float32(K1 * B / average)
     for i in range(m):
         if idf[i] > 0.0:
+            share = float32(scale * idf[i])
             for e in range(spans[i, 0], spans[i, 1]):
                 row = entry_rows[e]
                 tf = entry_frequencies[e]
-                norm = K1 * (1.0 - B + B * lengths[row] / average)
-                out[row] += float32(scale * idf[i] * tf / (tf + norm))
+                out[row] += share * tf / (tf + flat + slope * lengths[row])
     for row in range(indexed, n):
-        norm = K1 * (1.0 - B + B * lengths[row] / average)
         for t in range(offsets[row], offsets[row + 1]):
             if (sieve >> uint64(tokens[t] & uint32(63))) & uint64(1):
                 i = _find(ids, tokens[t])
                 if i >= 0 and idf[i] > 0.0:
                     tf = frequencies[t]
-                    out[row] += float32(scale * idf[i] * tf / (tf + norm))
+                    out[row] += float32(scale * idf[i]) * tf / (tf + flat + slope * lengths[row])
 
 
 @njit(**_STRICT)
 def _select(  # type: ignore[no-untyped-def]
-    vectors, query, times, n, cosines, slack, lexical, weight, now, after, before, min_score, mask, top_k, one, rows,
-    scores,
+    vectors, query, times, n, cosines, slack, lexical, now, after, before, min_score, mask, top_k, rows, scores,
 ):  # fmt: skip
     """Best `top_k` rows into `rows` and `scores` (score, cosine, lexical); returns how many.
 
-    Where `slack` has entries, cosines are off by at most that much: the rows that could be among the best are then
-    looked up in float32.
+    Where `slack` has entries, a row's cosine is off by at most that much. Rows that could be among the best are then
+    looked up in float32, and stay so.
     """
     coded = slack.shape[0] > 0
     masked = mask.shape[0] > 0
-    bar = min_score
+    weight = float32(LEXICAL_WEIGHT)
+    bar = float32(-np.inf)
+    count = 0
     if coded:
         # The k-th best of what the rows have at least: a row that cannot reach it is not among the best.
-        count = 0
         for row in range(n):
             least = cosines[row] + weight * lexical[row] - slack[row]
-            if count == top_k and not least > scores[top_k - 1, 0]:
+            if not least > bar:
                 continue
             if not float64(times[row, 0]) > now or times[row, 1] < after or times[row, 1] >= before:
                 continue
             if masked and mask[row] == 0:
                 continue
-            if least == least:
-                count = _offer(
-                    float32(least), float32(0.0), float32(0.0), row, times, count, top_k, rows, scores
-                )
-        if count == top_k:
-            bar = max(bar, float64(scores[top_k - 1, 0]))
+            count = _offer(least, least, least, row, times, count, top_k, rows, scores)
+            if count == top_k:
+                bar = scores[top_k - 1, 0]
     count = 0
     for row in range(n):
-        cosine = cosines[row]
-        if coded and cosine + weight * lexical[row] + slack[row] < bar:
-            continue
-        if not coded and not cosine + weight * lexical[row] >= bar - _SCORE_SLACK:
+        if coded:
+            if cosines[row] + weight * lexical[row] + slack[row] < bar:
+                continue
+        elif not cosines[row] + weight * lexical[row] >= bar:
             continue
         if not float64(times[row, 0]) > now or times[row, 1] < after or times[row, 1] >= before:
             continue
         if masked and mask[row] == 0:
             continue
-        if coded:
-            _dots(vectors[row : row + 1], query, one)
-            cosine = one[0]
-        score = float32(float64(cosine) + weight * lexical[row])
+        if coded and slack[row] != float32(0.0):
+            _dots(vectors[row : row + 1], query, cosines[row : row + 1])
+            slack[row] = float32(0.0)
+        score = cosines[row] + weight * lexical[row]
         if not score >= min_score:
             continue
-        count = _offer(score, cosine, lexical[row], row, times, count, top_k, rows, scores)
+        count = _offer(score, cosines[row], lexical[row], row, times, count, top_k, rows, scores)
         if not coded and count == top_k:
-            bar = float64(scores[top_k - 1, 0])
+            bar = scores[top_k - 1, 0]
     return count
 
 
@@ -341,93 +363,93 @@ def _signature(readonly: bool) -> Any:
     query = types.Array(float32, 1, "C", readonly=readonly)
     query_tokens = types.Array(uint32, 1, "C", readonly=readonly)
     return int64(
-        vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], float32[::1], int64[::1], uint32[::1], float32[::1],
-        uint32[::1], int64[::1], int32[::1], float32[::1], int64, int64, int64, float64, query, query_tokens,
-        types.boolean, float64, int64, int64, float64, uint8[::1], int64, int16[::1], int32[::1], float32[::1],
-        float32[::1], float32[::1], float64[::1], int64[:, ::1], float32[::1], int64[::1], float32[:, ::1],
+        vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], int64[::1], uint32[::1], float32[::1], uint32[::1],
+        int64[::1], int32[::1], float32[::1], int64, int64, types.boolean, int64, float64, query, query_tokens,
+        types.boolean, float64, int64, int64, float64, uint8[::1], int64, int16[::1], float32[:, ::1], float64[::1],
+        int64[:, ::1], int64[::1], float32[:, ::1],
     )  # fmt: skip
 
 
 @njit([_signature(False), _signature(True)], cache=True, **_STRICT)
 def _scan(  # type: ignore[no-untyped-def]
-    vectors, codes, bounds, times, lengths, offsets, tokens, frequencies, words, starts, entry_rows,
-    entry_frequencies, n, indexed, live, average, query, query_tokens, coded, now, after, before, min_score, mask,
-    top_k, query_codes, sums, cosines, slack, lexical, idf, spans, one, rows, scores,
+    vectors, codes, facts, times, offsets, tokens, frequencies, words, starts, entry_rows, entry_frequencies, n,
+    indexed, stale, live, average, query, query_tokens, coded, now, after, before, min_score, mask, top_k,
+    query_codes, work, idf, spans, rows, scores,
 ):  # fmt: skip
     d = query.shape[0]
-    scale = 0.0
-    left = 0.0
-    norm = 0.0
+    cosines = work[0]
+    slack = work[1]
+    lexical = work[2]
+    used = slack[:0]
     if coded:
         scale, left, norm = _code_query(query, query_codes)
         # A query that is not finite has no bounds; its float32 scores are NaN or infinite, as they should be.
         coded = np.isfinite(norm)
-    used = slack[:0]
-    if coded:
-        _coded_dots(codes[:n], query_codes[:d], sums)
-        rounding = 2.0 * (d + 8) * _UNIT_ROUNDOFF
-        for row in range(n):
-            rest = float64(bounds[row, 1])
-            length = float64(bounds[row, 2])
-            cosines[row] = float32(scale * float64(bounds[row, 0]) * sums[row])
-            error = rest * norm + length * left + (rest + length) * norm * rounding
-            slack[row] = float32(error * (1.0 + 1e-6) + 2.0 * _SCORE_SLACK * (1.0 + (rest + length) * norm))
-        used = slack[:n]
-    else:
+        if coded:
+            used = slack[:n]
+            _coded_dots(codes[:n], query_codes[:d], cosines)
+            _bound(facts, n, scale, left, norm, d, cosines, slack)
+    if not coded:
         _dots(vectors[:n], query, cosines)
 
     for row in range(n):
-        lexical[row] = 0.0
+        lexical[row] = float32(0.0)
     if query_tokens.shape[0] > 0:
+        lengths = facts[3]
         _add_words(
-            query_tokens, query_tokens[:0], 1.0, times, lengths, offsets, tokens, frequencies, words, starts,
-            entry_rows, entry_frequencies, n, indexed, live, average, idf, spans, lexical,
+            query_tokens, query_tokens[:0], 1.0, n, times, lengths, offsets, tokens, frequencies, words, starts,
+            entry_rows, entry_frequencies, n, indexed, stale, live, average, idf, spans, lexical,
         )  # fmt: skip
         best = _select(
-            vectors, query, times, n, cosines, used, lexical, LEXICAL_WEIGHT, now, after, before, -np.inf, mask,
-            FEEDBACK_ROWS, one, rows, scores,
+            vectors, query, times, n, cosines, used, lexical, now, after, before, -np.inf, mask, FEEDBACK_ROWS, rows,
+            scores,
         )  # fmt: skip
         for b in range(best):
             row = rows[b]
             factor = FEEDBACK_WEIGHT / LEXICAL_WEIGHT * scores[b, 0]
             if factor > 0.0:
                 _add_words(
-                    tokens[offsets[row] : offsets[row + 1]], query_tokens, factor, times, lengths, offsets, tokens,
-                    frequencies, words, starts, entry_rows, entry_frequencies, n, indexed, live, average, idf, spans,
-                    lexical,
+                    tokens[offsets[row] : offsets[row + 1]], query_tokens, factor, FEEDBACK_MOST_ROWS * live + 1.0,
+                    times, lengths, offsets, tokens, frequencies, words, starts, entry_rows, entry_frequencies, n,
+                    indexed, stale, live, average, idf, spans, lexical,
                 )  # fmt: skip
     return _select(
-        vectors, query, times, n, cosines, used, lexical, LEXICAL_WEIGHT, now, after, before, min_score, mask, top_k,
-        one, rows, scores,
-    )  # fmt: skip
+        vectors,
+        query,
+        times,
+        n,
+        cosines,
+        used,
+        lexical,
+        now,
+        after,
+        before,
+        min_score,
+        mask,
+        top_k,
+        rows,
+        scores,
+    )
 
 
 class _Scratch(threading.local):
     """Buffers of one thread, reused by every call in it; they grow to the largest block seen."""
 
     def __init__(self) -> None:
-        self.capacity = 0
-        self.dimension = 0
-        self.results = 0
-        self.idf = np.empty(MAX_TOKENS, np.float64)
-        self.spans = np.empty((MAX_TOKENS, 2), np.int64)
-        self.one = np.empty(1, np.float32)
         self.fit(1024, 1536, 64)
 
     def fit(self, rows: int, dimension: int, results: int) -> None:
-        if rows > self.capacity:
-            self.sums = np.empty(rows, np.int32)
-            self.cosines = np.empty(rows, np.float32)
-            self.slack = np.empty(rows, np.float32)
-            self.lexical = np.empty(rows, np.float32)
-            self.capacity = rows
-        if dimension > self.dimension:
-            self.query_codes = np.empty(dimension, np.int16)
-            self.dimension = dimension
-        if results > self.results:
-            self.rows = np.empty(results, np.int64)
-            self.scores = np.empty((results, 3), np.float32)
-            self.results = results
+        self.rows = rows
+        self.dimension = dimension
+        self.results = results
+        self.arrays = (
+            np.empty(dimension, np.int16),
+            np.empty((3, rows), np.float32),
+            np.empty(MAX_TOKENS, np.float64),
+            np.empty((MAX_TOKENS, 2), np.int64),
+            np.empty(results, np.int64),
+            np.empty((results, 3), np.float32),
+        )
 
 
 _scratch = _Scratch()
@@ -454,9 +476,8 @@ def search(
     row, 0 = leave out. `coded` forces the coded pass on or off; the answer is the same. Raises ValueError on shapes
     that do not fit, TypeError on other element types.
     """
-    vectors = columns.vectors
-    capacity, dimension = vectors.shape
     n = columns.n
+    capacity, dimension = columns.vectors.shape
     if query.shape != (dimension,):
         raise ValueError(f"query of shape {query.shape} does not fit vectors of dimension {dimension}")
     if top_k < 1 or n > capacity or (mask is not None and mask.shape[0] < n):
@@ -468,8 +489,9 @@ def search(
     if coded is None:
         coded = n * dimension >= CODED_MIN_ELEMENTS and dimension <= MAX_CODED_DIMENSION
     scratch = _scratch
-    if n > scratch.capacity or dimension > scratch.dimension or max(top_k, FEEDBACK_ROWS) > scratch.results:
-        scratch.fit(n, dimension, max(top_k, FEEDBACK_ROWS))
+    if n > scratch.rows or dimension > scratch.dimension or top_k > scratch.results:
+        scratch.fit(max(n, scratch.rows), max(dimension, scratch.dimension), max(top_k, scratch.results))
+    arrays = scratch.arrays
     count = _scan(
         *columns,
         query,
@@ -481,43 +503,33 @@ def search(
         -np.inf if min_score is None else min_score,
         _NO_MASK if mask is None else mask,
         top_k,
-        scratch.query_codes,
-        scratch.sums,
-        scratch.cosines,
-        scratch.slack,
-        scratch.lexical,
-        scratch.idf,
-        scratch.spans,
-        scratch.one,
-        scratch.rows,
-        scratch.scores,
+        *arrays,
     )
-    return scratch.rows[:count], scratch.scores[:count]
+    return arrays[4][:count], arrays[5][:count]
 
 
 def code_rows(
-    vectors: NDArray[np.float32], first: int, last: int, codes: NDArray[np.int8], bounds: NDArray[np.float32]
+    vectors: NDArray[np.float32], first: int, last: int, codes: NDArray[np.int8], rows: NDArray[np.float32]
 ) -> None:
-    """Fill `codes` and `bounds` (see Columns) for the rows first..last - 1. Raises ValueError outside the arrays."""
-    if (
-        not 0 <= first <= last <= vectors.shape[0]
-        or codes.shape != vectors.shape
-        or bounds.shape != (codes.shape[0], 3)
-    ):
-        raise ValueError(f"rows {first}..{last} do not fit {vectors.shape}, {codes.shape}, {bounds.shape}")
-    _code_rows(vectors, first, last, codes, bounds)
+    """Fill `codes` and the first three lines of `rows` (see Columns) for the rows first..last - 1.
+
+    Raises ValueError outside the arrays.
+    """
+    capacity = vectors.shape[0]
+    if not 0 <= first <= last <= capacity or codes.shape != vectors.shape or rows.shape != (4, capacity):
+        raise ValueError(f"rows {first}..{last} do not fit {vectors.shape}, {codes.shape}, {rows.shape}")
+    _code_rows(vectors, first, last, codes, rows)
 
 
 def warm_up() -> None:
     """Run every kernel once in each of its forms; after this no call compiles or loads code."""
     vectors = np.eye(5, 8, dtype=np.float32)
-    codes, bounds = np.empty((5, 8), np.int8), np.empty((5, 3), np.float32)
-    code_rows(vectors, 0, 5, codes, bounds)
-    times = np.full((5, 3), NEVER)
+    codes, rows = np.empty((5, 8), np.int8), np.ones((4, 5), np.float32)
+    code_rows(vectors, 0, 5, codes, rows)
     columns = Columns(
-        vectors, codes, bounds, times, np.ones(5, np.float32), np.zeros(6, np.int64), np.empty(0, np.uint32),
+        vectors, codes, rows, np.full((5, 3), NEVER), np.zeros(6, np.int64), np.empty(0, np.uint32),
         np.empty(0, np.float32), np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty(0, np.int32),
-        np.empty(0, np.float32), 5, 5, 5, 1.0,
+        np.empty(0, np.float32), 5, 5, False, 5, 1.0,
     )  # fmt: skip
     query = vectors[0].copy()
     for writeable in (True, False):

@@ -1,0 +1,73 @@
+"""Random blocks for the kernel tests."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memlane_core import kernels
+from memlane_core.index.postings import EMPTY, invert
+
+NOW = 1_000.0
+
+
+def dyadic(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Multiples of 1/16: their float32 dot products are exact in any order, so ties are ties."""
+    return (rng.integers(-4, 5, shape) / 16).astype(np.float32)
+
+
+def units(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    raw = rng.standard_normal(shape)
+    return np.ascontiguousarray(raw / np.linalg.norm(raw, axis=-1, keepdims=True), dtype=np.float32)
+
+
+def random_times(
+    rng: np.random.Generator, n: int, *, deleted: float = 0.1, expired: float = 0.2
+) -> NDArray[np.int64]:
+    """Few distinct creation times, so that ties are decided by position too; the positions differ."""
+    times = np.empty((n, 3), np.int64)
+    times[:, 0] = rng.choice([kernels.NEVER, int(NOW) + 1, int(NOW)], n, p=[0.6, 0.4 - expired, expired])
+    times[rng.random(n) < deleted, 0] = kernels.TOMBSTONE
+    times[:, 1] = rng.integers(0, 4, n) * 100
+    times[:, 2] = rng.permutation(n) + 1
+    return times
+
+
+def make_columns(
+    rng: np.random.Generator,
+    vectors: NDArray[np.float32],
+    times: NDArray[np.int64] | None = None,
+    *,
+    vocabulary: int = 30,
+    indexed: int | None = None,
+) -> kernels.Columns:
+    """Columns over these vectors, with random words; the first `indexed` rows are in the postings (all when None)."""
+    n = len(vectors)
+    if times is None:
+        times = random_times(rng, n)
+    counts = rng.integers(0, 12, n)
+    words = [np.unique(rng.integers(0, vocabulary, count)).astype(np.uint32) * 97 for count in counts]
+    for ids in words:
+        ids[::5] |= np.uint32(kernels.CONCEPT_BIT)
+        ids.sort()
+    offsets = np.concatenate([[0], np.cumsum([len(ids) for ids in words])]).astype(np.int64)
+    tokens = np.concatenate([*words, np.empty(0, np.uint32)]).astype(np.uint32)
+    frequencies = rng.integers(1, 4, len(tokens)).astype(np.float32)
+    codes, rows = np.empty(vectors.shape, np.int8), np.empty((4, n), np.float32)
+    kernels.code_rows(vectors, 0, n, codes, rows)
+    rows[3] = [frequencies[offsets[r] : offsets[r + 1]].sum() for r in range(n)]
+    live = times[:, 0] != kernels.TOMBSTONE
+    indexed = n if indexed is None else indexed
+    # Some were deleted after they had been indexed.
+    before = times.copy()
+    before[rng.random(n) < 0.5, 0] = kernels.NEVER
+    postings = invert(offsets, tokens, frequencies, before, indexed) if indexed else EMPTY
+    average = float(rows[3][live].mean()) if live.any() else 1.0
+    return kernels.Columns(
+        vectors, codes, rows, times, offsets, tokens, frequencies, postings.words, postings.starts,
+        postings.entry_rows, postings.entry_frequencies, n, indexed, True, int(live.sum()), max(average, 1.0),
+    )  # fmt: skip
+
+
+def random_query_tokens(rng: np.random.Generator, columns: kernels.Columns) -> NDArray[np.uint32]:
+    """Words of the block and words it does not have."""
+    known = rng.choice(columns.tokens, min(6, len(columns.tokens))) if len(columns.tokens) else []
+    return np.unique(np.concatenate([known, rng.integers(0, 3_000, 3)])).astype(np.uint32)
