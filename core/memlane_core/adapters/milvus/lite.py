@@ -42,6 +42,8 @@ class LiteProcess:
         self._socket_dir: Path | None = None
         self._process: subprocess.Popen[str] | None = None
         self._stopping = threading.Event()
+        self._spawning = threading.Lock()
+        """Held while the watcher starts a process, so that a stop in between does not miss it."""
 
     def start(self, deadline: Deadline) -> str:
         """Address for the client. Raises FailedPrecondition when another process has the data open, and
@@ -71,7 +73,8 @@ class LiteProcess:
     def stop(self) -> None:
         """Orderly: what is in memory is written to data files first."""
         self._stopping.set()
-        process, self._process = self._process, None
+        with self._spawning:
+            process, self._process = self._process, None
         if process is not None and process.stdin is not None:
             with contextlib.suppress(OSError, ValueError):
                 process.stdin.write("stop\n")
@@ -131,31 +134,35 @@ class LiteProcess:
             )
             _close_pipes(process)
             self._respawn()
+            self._restore()
 
     def _respawn(self) -> None:
         attempt = 0
-        while not self._stopping.is_set():
+        while True:
             delay = _RESTART_DELAYS_SECONDS[min(attempt, len(_RESTART_DELAYS_SECONDS) - 1)]
             attempt += 1
             if self._stopping.wait(delay):
                 return
             try:
-                if not self._spawn(Deadline.after(_STOP_SECONDS)):
-                    continue
-                if self._stopping.is_set():
-                    self._kill()
-                    return
-                self._on_restart()
-                return
+                with self._spawning:
+                    if self._stopping.is_set() or self._spawn(Deadline.after(_STOP_SECONDS)):
+                        return
             except StoreUnavailable as error:
                 logger.error("the embedded vector store is still down: %s", error)
-                self._kill()
 
-    def _kill(self) -> None:
-        process = self._process
-        if process is not None:
-            process.kill()
-            process.wait()
+    def _restore(self) -> None:
+        """Tried until it works: the client's connection takes a while to notice that its peer is back."""
+        while not self._stopping.is_set():
+            process = self._process
+            if process is None or process.poll() is not None:
+                return
+            try:
+                self._on_restart()
+            except StoreUnavailable:
+                self._stopping.wait(_RETRY_SECONDS)
+            else:
+                logger.info("the embedded vector store is back")
+                return
 
     def _remove_socket_dir(self) -> None:
         if self._socket_dir is not None:

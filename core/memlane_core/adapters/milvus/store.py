@@ -214,6 +214,8 @@ class MilvusStore:
         }
         if self._opened is not None:
             parts["engine"] = self._opened.calls.engine
+        if self._process is not None:
+            parts["engine_pid"] = str(self._process.pid)
         return parts
 
     def close(self) -> None:
