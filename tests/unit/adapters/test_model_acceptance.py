@@ -22,7 +22,8 @@ def test_a_yes_accepts_the_whole_message(turn: str) -> None:
 @pytest.mark.parametrize(
     "turn",
     [
-        "I'll think about it.", "Maybe", "No.", "Yes. Actually no.", "ok thanks", "I am busy right now",
+        "I'll think about it.", "Maybe", "No.", "Yes. Actually no.", "Yes, maybe.",
+        "是的，我再考虑一下", "ok thanks", "I am busy right now",
         "right now I can't",
         "Not really", "Why?", "我考虑一下", "不同意", "好的，谢谢", "不是的", "再说吧", "我还不确定",
     ],

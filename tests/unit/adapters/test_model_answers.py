@@ -153,6 +153,12 @@ async def test_b11_reasoning_without_an_end_is_not_an_answer() -> None:
         assert texts(await extract(client, user("I like trips"))) == ["The user likes trips."]
 
 
+async def test_b11_reasoning_without_its_opening_is_not_an_answer_either() -> None:
+    async with scripted() as (server, client):
+        server.will(Says(f"{WRONG}</think> I found one fact."), Says(RIGHT))
+        assert texts(await extract(client, user("I like trips by wrong trains"))) == ["The user likes trips."]
+
+
 async def test_refusal_is_not_asked_again() -> None:
     async with scripted() as (server, client):
         server.will(Says(None, extra={"refusal": "I can't"}))

@@ -165,6 +165,7 @@ async def test_decisions_without_numbers_stand_for_the_facts_in_order() -> None:
         ("The user drinks tea at night and takes 2 sugars", False),
         ("The user drinks tea and coffee, never at night, 2 sugars, 9 cups", False),
         ("The user never takes 2 sugars at night", True),
+        ("The user drinks tea, never at night", False),
         ("  ", False),
         (None, False),
     ],

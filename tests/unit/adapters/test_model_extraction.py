@@ -171,6 +171,7 @@ async def test_b15_example_names_of_the_prompts_need_a_source(language: Language
         ("I like cooking", "The user likes sailing"),
         ("我喜欢做饭", "用户喜欢航海旅行"),
         ("我喜欢做饭", "The user likes sailing"),
+        ("I like tea", "The user drinks tea with lemon, honey and ginger every single morning"),
     ],
 )
 async def test_what_was_not_said_is_rejected(said: str, invented: str) -> None:
@@ -202,6 +203,15 @@ async def test_a_short_answer_is_understood_with_its_question() -> None:
         server.will(Says(facts(fact("The user's monthly income is 8000", 1))))
         extraction = await extract(client, assistant("What is your monthly income?"), user("8000"))
         assert texts(extraction) == ["The user's monthly income is 8000"]
+
+
+async def test_the_words_of_a_question_alone_are_no_fact() -> None:
+    async with scripted() as (server, client):
+        server.will(Says(facts(fact("The user wants the travel insurance package", 1))))
+        extraction = await extract(
+            client, assistant("Do you want the travel insurance package?"), user("Hm.")
+        )
+        assert extraction.facts == ()
 
 
 @pytest.mark.parametrize("source", [0, 1, 7, -1])

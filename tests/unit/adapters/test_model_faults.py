@@ -186,6 +186,14 @@ async def test_the_environment_of_the_sdk_does_not_count(monkeypatch: pytest.Mon
         assert "env" not in str(headers)
 
 
+async def test_the_sdk_is_kept_from_logging_below_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("openai", "httpx2", "httpcore2")
+    for name in names:
+        monkeypatch.setattr(logging.getLogger(name), "level", logging.DEBUG)
+    async with scripted():
+        assert all(logging.getLogger(name).level == logging.WARNING for name in names)
+
+
 def test_settings_hide_their_secrets_and_name_what_is_missing() -> None:
     settings = ChatSettings("http://localhost/v1", "sk-1", "m", extra_headers={"X-Key": "gw-2"})
     assert "sk-1" not in repr(settings) and "gw-2" not in repr(settings)

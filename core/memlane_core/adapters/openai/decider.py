@@ -10,7 +10,6 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from ...builtin.text.negation import negations
 from ...builtin.text.normalise import is_chinese
-from ...builtin.text.numerals import find_quantities
 from ...domain.decision import Decision, FactToDecide
 from ...domain.memory import Action, DeciderKind, Memory
 from ...ports.decider import Decider, DecisionRequest
@@ -207,9 +206,7 @@ class ModelDecider:
         fact = entry.fact.content
         if not text or text == fact:
             return None
-        numbers = find_quantities(text)
-        kept = all(q.weak or any(q.agrees(n) for n in numbers) for q in find_quantities(fact))
-        if not kept or (negations(fact) and not negations(text)):
+        if negations(fact) and not negations(text):
             return None
         merged, parts = Evidence.of(text), (Evidence.of(fact), Evidence.of(target.content))
         if why_ungrounded(fact, Source((merged,))) or why_ungrounded(text, Source(parts)):
