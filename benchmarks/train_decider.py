@@ -1,9 +1,10 @@
 """Fit the weights of the built-in decider: `python -m benchmarks.train_decider [--check]`.
 
-Cases: the public part and our own training cases, each also without its target; the held-out cases are never fitted. The model is the log-linear
-choice of `memlane_core.builtin.decision.scorer`: penalised maximum likelihood, where each action's weights are a
-common part (how much a candidate is what the fact is about) plus a part of their own. `--check` only cross-validates.
-The result is deterministic and is written to `core/memlane_core/builtin/decision/weights.json`.
+Cases: the public part and our own training cases, each also without its target; the held-out cases are never
+fitted. The model is the log-linear choice of `memlane_core.builtin.decision.scorer`: penalised maximum likelihood,
+where each action's weights are a common part (how much a candidate is what the fact is about) plus a part of their
+own. `--check` only cross-validates. The result is deterministic and is written to
+`core/memlane_core/builtin/decision/weights.json`.
 """
 
 import argparse

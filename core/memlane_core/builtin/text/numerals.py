@@ -73,6 +73,8 @@ class Quantity:
 _ARTICLE_MEASURES = frozenset((*"个家套只笔名位张辆条间份部次批件处艘架栋项款座天周", "个月"))
 _AFTER_PER_YEAR = frozenset("的要能可收赚付交约有花挣")
 """What follows 一年 where it means "a year" as a rate ("一年的收入") rather than a length of time."""
+_AFTER_RANK = frozenset("型级期")
+"""一 alone is hardly ever a number ("一…就"), but it is before these ("一型糖尿病")."""
 _HALF_DAY = frozenset(("下午", "傍晚", "晚上", "晚", "夜里", "中午"))
 
 
@@ -167,7 +169,7 @@ def _quantity(match: re.Match[str]) -> Quantity | None:
         )
         if match["zh"] in ("万", "亿", "千", "百"):
             return None
-        if match["zh"] == "一" and not unit_text:
+        if match["zh"] == "一" and not unit_text and following not in _AFTER_RANK:
             return None
     elif match["zh_half"]:
         value = Decimal("0.5")

@@ -39,10 +39,10 @@ _EN_SCALE = r"(?:thousand|million|billion|hundred|dozen|bn|mn|[kmb])(?![a-z])"
 NUMBER = re.compile(
     rf"(?P<prefix>{_PREFIX_UNIT})?\s*(?P<sign>(?<![\d\w])[-+])?"
     rf"(?P<number>百分之(?P<percent>\d+(?:\.\d+)?|{ZH_NUMBER})|千分之(?P<permille>\d+(?:\.\d+)?|{ZH_NUMBER})"
-    rf"|(?P<ascii>(?<![a-z\d.])\d+(?:\.\d+)?)\s*(?P<scale>[十百千万亿]+|{_EN_SCALE})?"
-    rf"|(?P<zh>{ZH_NUMBER})|(?P<zh_half>半)(?=年|个月|小时|数)|(?P<zh_half_share>一半|半数)|(?P<zh_pair>双)(?=人)"
+    rf"|(?P<ascii>(?<![a-z\d.])\d+(?:\.\d+)?)(?:\s*(?P<scale>[十百千万亿]+|{_EN_SCALE}))?"
+    rf"|(?P<zh_half_share>一半|半数)|(?P<zh>{ZH_NUMBER})|(?P<zh_half>半)(?=年|个月|小时)|(?P<zh_pair>双)(?=人)"
     rf"|(?<![a-z])(?P<en>{EN_NUMBER})|\b(?P<en_half>half)\b(?! a)|\b(?P<ordinal>{'|'.join(EN_ORDINALS)})\b)"
-    rf"(?P<many>多|余|来|几)?\s?-?(?P<unit>{_UNIT})?"
+    rf"(?P<many>多|余|来|几)?(?:\s?-?(?P<unit>{_UNIT}))?"
 )
 
 # Words and names that hold a numeral and state no number.

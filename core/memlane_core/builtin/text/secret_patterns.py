@@ -50,7 +50,7 @@ PASSWORD_PAIR = re.compile(
     re.I | re.A,
 )
 PASSWORD_REVERSED = re.compile(
-    r"(?<![\w.,-])(?P<value>(?=[^\s，。]*\d)(?=[^\s，。]*[A-Za-z#@!$%&_*])[\x21-\x7e]{5,64}?)\s*,?\s*(?:is|was|就是|是)\s*(?:my|the|our|我的|我)?\s*[\w\u4e00-\u9fff]{0,6}?\s?(?:password|passcode|密码|密碼|口令)",
+    r"(?<![\x21-\x7e])(?P<value>(?=[^\s，。]{0,63}\d)(?=[^\s，。]{0,63}[A-Za-z#@!$%&_*])[\x21-\x7e]{5,64}?)\s*,?\s*(?:is|was|就是|是)\s*(?:my|the|our|我的|我)?\s*[\w\u4e00-\u9fff]{0,6}?\s?(?:password|passcode|密码|密碼|口令)",
     re.I | re.A,
 )
 SPELT_OUT = re.compile(
