@@ -123,10 +123,8 @@ def list_all(stub: memory_service_pb2_grpc.MemoryServiceStub, user_id: str) -> l
             return memories
 
 
-def one_round(data_dir: Path, ledger: Ledger, round_number: int, seed: int) -> list[str]:
-    """Start, write from several threads, kill -9 at a random moment, start again, check."""
-    chance = random.Random(seed * 1000 + round_number)
-    server = ServerProcess(data_dir).start()
+def write_and_kill(server: ServerProcess, ledger: Ledger, chance: random.Random) -> None:
+    """Write from several threads, then kill -9 at a random moment."""
     stop = threading.Event()
     with ThreadPoolExecutor(WRITERS) as pool:
         for writer in range(WRITERS):
@@ -135,11 +133,6 @@ def one_round(data_dir: Path, ledger: Ledger, round_number: int, seed: int) -> l
         time.sleep(chance.uniform(0.1, 1.0))
         server.kill()
         stop.set()
-    server = ServerProcess(data_dir).start()
-    try:
-        return check(server, ledger)
-    finally:
-        server.kill()
 
 
 def main() -> None:
@@ -149,20 +142,27 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    chance = random.Random(arguments.seed)
     failed = 0
     ledger = Ledger()
     with tempfile.TemporaryDirectory(prefix="memlane-crash-") as folder:
-        for number in range(1, arguments.rounds + 1):
-            problems = one_round(Path(folder) / "data", ledger, number, arguments.seed)
-            failed += bool(problems)
-            acknowledged = sum(len(m) for m in ledger.users.values())
-            print(
-                f"round {number}/{arguments.rounds}: {acknowledged} memories acknowledged so far, "
-                f"{len(problems)} problems",
-                flush=True,
-            )
-            for problem in problems[:10]:
-                print(f"  {problem}", flush=True)
+        server = ServerProcess(Path(folder) / "data").start()
+        try:
+            for number in range(1, arguments.rounds + 1):
+                write_and_kill(server, ledger, chance)
+                server.start()
+                problems = check(server, ledger)
+                failed += bool(problems)
+                acknowledged = sum(len(m) for m in ledger.users.values())
+                print(
+                    f"round {number}/{arguments.rounds}: {acknowledged} memories acknowledged so far, "
+                    f"{len(problems)} problems",
+                    flush=True,
+                )
+                for problem in problems[:10]:
+                    print(f"  {problem}", flush=True)
+        finally:
+            server.kill()
     print(f"{arguments.rounds - failed} passed, {failed} failed")
     sys.exit(1 if failed else 0)
 
