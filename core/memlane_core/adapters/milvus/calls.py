@@ -17,6 +17,17 @@ from ...domain.errors import StoreUnavailable
 
 _DRIVER_LOGGERS = ("pymilvus", "milvus_lite")
 
+_CONNECT_SECONDS = 3.0
+"""For one attempt. The driver takes as long again for each reconnection, inside of calls that have less time."""
+_CONNECT_AGAIN_SECONDS = 0.2
+_CHANNEL_OPTIONS = {
+    # By default a new channel inherits the waiting time of a failed one, which grows to two minutes, and calls
+    # fail at once while that lasts, however long the engine has been back.
+    "grpc.use_local_subchannel_pool": 1,
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 1000,
+}
+
 _NOT_READY = frozenset(("2", "101", "103", "401", "503", "901", "902"))
 """Milvus' codes for a service, collection, replica, channel or node that is coming up or moving."""
 _NOT_READY_SECONDS = 0.1
@@ -46,19 +57,7 @@ class MilvusCalls:
     def __init__(self, uri: str, *, token: str | None, deadline: Deadline) -> None:
         """Connects. Raises StoreUnavailable."""
         tame_driver_logging()
-        code: object = None
-        client: MilvusClient | None = None
-        try:
-            # Dedicated, so that closing this store does not close the connection of another one.
-            client = MilvusClient(
-                uri=uri, token=token or "", timeout=deadline.remaining_seconds(), dedicated=True
-            )
-        except (MilvusException, grpc.RpcError) as error:
-            code = _code(error)
-        # Raised outside of the handler: the driver's error must not hang on ours as context.
-        if client is None:
-            raise StoreUnavailable("the vector store cannot be reached", metadata={"code": str(code)})
-        self._client = client
+        self._client = _connect(uri, token, deadline)
         self._engine = str(self("get_server_version", deadline=deadline))
 
     def read(self, method: str, collection: str, /, *, deadline: Deadline, **options: Any) -> Any:
@@ -97,6 +96,25 @@ class MilvusCalls:
 
     def close(self) -> None:
         self._client.close()
+
+
+def _connect(uri: str, token: str | None, deadline: Deadline) -> MilvusClient:
+    while True:
+        try:
+            # Dedicated, so that closing this store does not close the connection of another one.
+            return MilvusClient(
+                uri=uri,
+                token=token or "",
+                timeout=min(_CONNECT_SECONDS, deadline.remaining_seconds()),
+                dedicated=True,
+                grpc_options=_CHANNEL_OPTIONS,
+            )
+        except (MilvusException, grpc.RpcError) as error:
+            code = _code(error)
+        # Raised outside of the handler: the driver's error must not hang on ours as context.
+        if time.monotonic() + _CONNECT_AGAIN_SECONDS >= deadline.ends_at:
+            raise StoreUnavailable("the vector store cannot be reached", metadata={"code": str(code)})
+        time.sleep(_CONNECT_AGAIN_SECONDS)
 
 
 def tame_driver_logging() -> None:
