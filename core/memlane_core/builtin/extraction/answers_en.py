@@ -86,7 +86,7 @@ _NOT_BEFORE_VERB = frozenset(
     "the a an and or but of in on at by for with to not never no our my his her their its your some any all two three four five six seven eight nine ten many several few more most each every".split()
 )
 _NOUNS_TOO = frozenset(
-    "order cost claim supply plan loan share report drink deposit export import invoice offer lease rent trade audit tax call email spend return change move cover work use need want like hope visit start stop fund finance study aim end charge fly drive sign let".split()
+    "order cost claim supply plan loan share report drink deposit export import invoice offer lease rent trade audit tax call email spend return change move cover work visit stop fund finance study aim end charge fly drive sign".split()
 )
 _CLEAR_VERBS = frozenset(
     "want need pay make sell buy own run live earn expect prefer import export come go owe belong serve bring meet depend include demand ask matter keep hold get give take say tell know think".split()

@@ -160,9 +160,11 @@ def _in_sentence(before: str, after: str) -> str | None:
 def _replace_quantity(memo: Memo, text: str) -> str | None:
     """The number of `text` takes the place of an earlier one that counts the same thing. Returns the old one."""
     old = None
+    if re.search(r"\b(?:also|too|another|as well)\b|也|还有|另外", text):
+        return None
     clauses = [c for c in re.split(r"，|[,;；](?!\d)", text) if amounts(c)]
     for said in amounts(clauses[0]) if clauses else []:
-        for draft, place in _places(memo, said, text):
+        for draft, place in _places(memo, said, clauses[0]):
             old = old or place.text
             draft.content = draft.content[: place.start] + said.text + draft.content[place.end :]
             break
@@ -178,7 +180,8 @@ def _places(memo: Memo, said: _Said, text: str) -> Iterator[tuple[Draft, _Said]]
                 found.append((not _shares_word(draft.content, text), age, draft, place))
                 break
     found.sort(key=lambda f: f[:2])
-    short = len(text) <= (16 if re.search(r"[\u4e00-\u9fff]", text) else 48)
+    chinese = re.search(r"[\u4e00-\u9fff]", text) is not None
+    short = len(text) <= 16 if chinese else len(text.split()) <= 6
     for strange, _, draft, place in found:
         if not strange or short:
             yield draft, place

@@ -18,6 +18,10 @@ MAX_FACTS_PER_CONVERSATION = 40
 """More than a customer tells in one conversation; a longer list is a pasted document."""
 
 
+_SHOWN_CHARACTERS = 80
+"""Of a fact that is too long, to recognise it by."""
+
+
 class RulesExtractor:
     """Implements `ports.extractor.Extractor`. Holds no state between calls; safe for concurrent use."""
 
@@ -25,10 +29,11 @@ class RulesExtractor:
         self._secrets = secrets
 
     async def extract(self, request: ExtractionRequest) -> Extraction:
-        """Facts of the user turns, in the order they were said; never raises for what was said."""
-        if sum(len(m.content) for m in request.messages) > 4_000:
-            return await asyncio.to_thread(self.read, request)
-        return self.read(request)
+        """Facts of the user turns, in the order they were said; never raises for what was said.
+
+        Runs on a thread: a long conversation takes tens of milliseconds, which the event loop has not.
+        """
+        return await asyncio.to_thread(self.read, request)
 
     def read(self, request: ExtractionRequest) -> Extraction:
         """As `extract`, on the calling thread."""
@@ -49,7 +54,10 @@ class RulesExtractor:
         seen: list[str] = []
         for draft in memo.drafts:
             content = _tidy(scrub_fact(draft.content, self._secrets).text)
-            if not re.search(r"\w", content) or len(content.encode()) > MAX_CONTENT_BYTES:
+            if not re.search(r"\w", content):
+                continue
+            if len(content.encode()) > MAX_CONTENT_BYTES:
+                memo.reject(content[:_SHOWN_CHARACTERS], f"longer than {MAX_CONTENT_BYTES} bytes")
                 continue
             if any(_repeats(content, text) for text in (*seen, *recalled)):
                 memo.reject(redact(content, self._secrets).text, "already known")
