@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from ..text import markers
 from ..text.numerals import Quantity, QuantityKind, missing
 from .lexicon import KINDS, MANY_VALUED, OPPOSITES, PERSONS, SINGLE_VALUED
 from .reading import Reading, Word
@@ -162,11 +161,6 @@ def compare(fact: Reading, candidate: Reading, similarity: float, weights: Mappi
     )
 
 
-def _content(reading: Reading) -> tuple[Word, ...]:
-    spans = markers.marker_spans(reading.folded)
-    return tuple(w for w in reading.words if not any(a < w.end and w.start < b for a, b in spans))
-
-
 def _weight(word: Word, weights: Mapping[str, float]) -> float:
     known = weights.get(word.concept)
     if known is not None:
@@ -175,7 +169,7 @@ def _weight(word: Word, weights: Mapping[str, float]) -> float:
 
 
 def _match(fact: Reading, candidate: Reading) -> Match:
-    a, b = _content(fact), _content(candidate)
+    a, b = fact.content, candidate.content
     grid = [[closeness(x, y) for y in b] for x in a]
     fact_best = [max([*row, _within(x, candidate)]) for x, row in zip(a, grid, strict=True)]
     candidate_best = [max([*(row[j] for row in grid), _within(y, fact)]) for j, y in enumerate(b)]
@@ -211,6 +205,8 @@ def closeness(a: Word, b: Word) -> float:
         x, y = a.concept.lstrip("@"), b.concept.lstrip("@")
         shared = next((i for i, (p, q) in enumerate(zip(x, y, strict=False)) if p != q), min(len(x), len(y)))
         return 0.8 if shared >= 4 and shared >= 0.6 * max(len(x), len(y)) else 0.0
+    if not set(a.surface) & set(b.surface):
+        return 0.0
     common = sum((Counter(a.surface) & Counter(b.surface)).values())
     dice = 2 * common / (len(a.surface) + len(b.surface))
     return dice * 0.9 if dice >= _SAME else 0.0
@@ -254,20 +250,9 @@ def _sequence(match: Match) -> tuple[float, float, float]:
 
 
 def _letters(fact: Reading, candidate: Reading) -> tuple[float, float]:
-    """Share of the fact's (candidate's) letter groups that the other has too; numbers left out."""
-    size = 2 if fact.chinese else 3
-    a, b = _groups(fact, size), _groups(candidate, size)
-    common = sum((a & b).values())
-    return common / max(1, sum(a.values())), common / max(1, sum(b.values()))
-
-
-def _groups(reading: Reading, size: int) -> Counter[str]:
-    text = list(reading.folded)
-    for q in reading.quantities:
-        text[q.start : q.end] = "\0" * (q.end - q.start)
-    plain = "".join(text)
-    groups = (plain[i : i + size] for i in range(len(plain) - size + 1))
-    return Counter(g for g in groups if "\0" not in g and "用户" not in g)
+    """Share of the fact's (candidate's) letter groups that the other has too."""
+    common = sum((fact.letters & candidate.letters).values())
+    return common / max(1, fact.letters.total()), common / max(1, candidate.letters.total())
 
 
 def _owners_differ(fact: Reading, candidate: Reading) -> bool:

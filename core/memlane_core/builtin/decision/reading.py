@@ -1,6 +1,7 @@
 """One sentence taken apart: whose fact it is, its words with their meaning and place, numbers, polarity, markers."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -35,6 +36,10 @@ class Reading:
     folded: str
     chinese: bool
     words: tuple[Word, ...]
+    content: tuple[Word, ...]
+    """The words without those that only take something back or only tell a change."""
+    letters: Counter[str]
+    """Groups of neighbouring characters, numbers left out: what is left when words are cut differently."""
     quantities: tuple[Quantity, ...]
     negations: tuple[Negation, ...]
     owners: frozenset[str]
@@ -139,6 +144,8 @@ def read(text: str) -> Reading:
         folded=folded,
         chinese=chinese,
         words=words,
+        content=_content(words, folded),
+        letters=_letters(folded, quantities, 2 if chinese else 3),
         quantities=quantities,
         negations=negations_of_folded(folded),
         owners=_owners(words, chinese),
@@ -162,6 +169,20 @@ _ENDINGS = (
     ("s", 4, ""),
 )
 """(ending, least length of the word, what replaces the ending)"""
+
+
+def _content(words: tuple[Word, ...], folded: str) -> tuple[Word, ...]:
+    spans = markers.marker_spans(folded)
+    return tuple(w for w in words if not any(a < w.end and w.start < b for a, b in spans))
+
+
+def _letters(folded: str, quantities: tuple[Quantity, ...], size: int) -> Counter[str]:
+    text = list(folded)
+    for q in quantities:
+        text[q.start : q.end] = "\0" * (q.end - q.start)
+    plain = "".join(text)
+    groups = (plain[i : i + size] for i in range(len(plain) - size + 1))
+    return Counter(g for g in groups if "\0" not in g and "用户" not in g)
 
 
 def stem(word: str) -> str:

@@ -40,8 +40,12 @@ def right(row: dict[str, Any], action: str, target_id: str | None) -> bool:
     return bool(action == want["action"] and (not aimed or target_id == want["target_id"]))
 
 
+def load(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 async def shares(path: Path, embedder: LocalEmbedder) -> dict[str, float]:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = load(path)
     decider = RulesDecider(embedder.nomination_threshold)
     predictions = await evaluate([case_from_row(r) for r in rows], decider, embedder)
     groups: dict[str, list[bool]] = defaultdict(list)
@@ -60,7 +64,7 @@ async def test_decisions_are_right(path: Path, floor: float, embedder: LocalEmbe
 
 
 async def test_the_naive_method_is_far_behind(embedder: LocalEmbedder) -> None:
-    rows = [json.loads(line) for line in PUBLIC.read_text(encoding="utf-8").splitlines()]
+    rows = load(PUBLIC)
     predictions = await evaluate_naive([case_from_row(r) for r in rows], embedder, 0.85)
     verdicts = [right(r, p.action.value, p.target_id) for r, p in zip(rows, predictions, strict=True)]
     assert 0.2 < sum(verdicts) / len(verdicts) < 0.35
@@ -74,7 +78,7 @@ async def test_predictions_are_written_as_the_scorer_reads_them(
     decider = RulesDecider(embedder.nomination_threshold)
     predictions = await evaluate(cases, decider, embedder, lambda done, total: seen.append((done, total)))
     write_predictions(predictions, tmp_path / "out.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = load(tmp_path / "out.jsonl")
     assert [set(row) for row in rows] == [{"id", "action", "target_id"}] * 3
     assert [row["id"] for row in rows] == [c.case_id for c in cases]
     assert seen == [(1, 3), (2, 3), (3, 3)]
