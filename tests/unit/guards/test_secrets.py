@@ -1,6 +1,7 @@
 """Secrets are cut by form and by the words around them; what only looks like one stays."""
 
 import pytest
+
 from memlane_core.guards.secrets import MASK, SecretKind, SecretPolicy, redact, scrub_fact
 
 SECRETS = [

@@ -48,7 +48,7 @@ def is_fragment(text: str) -> bool:
     tokens = re.findall(r"[A-Za-z'’]+", text)
     for before, token in zip(["", *tokens], tokens, strict=False):
         low = token.lower()
-        if low in words.PAST or (
+        if (low in words.PAST and before.lower() not in ("and", "or")) or (
             low.endswith("ed") and before and before.lower() in ("i", "we", "he", "she", "they", "it", "who")
         ):
             return False
@@ -248,7 +248,7 @@ def _to_user(question: str, memo: Memo) -> str:
     text = re.sub(r"\byour\b", "User's", text, flags=re.I)
     for short, whole in (("'d", "would"), ("'ve", "has"), ("'re", "is"), ("'ll", "will")):
         text = re.sub(rf"\byou{short}\b", f"User {whole}", text, flags=re.I)
-    text = re.sub(r"\byou\b", "User", text, flags=re.I)
+    text = re.sub(r"\byou(?: both| all| guys)?\b", "User", text, flags=re.I)
     words_out = re.split(r"(\b(?:they|he|she|their|his|her)\b)", text, flags=re.I)
     for i, word in enumerate(words_out):
         if re.fullmatch(r"they|he|she|their|his|her", word, re.I):

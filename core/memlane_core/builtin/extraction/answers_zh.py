@@ -92,7 +92,9 @@ def asked_about(question: str, memo: Memo) -> str:
 
 def _filled(statement: str, said: str) -> Completed | None:
     about = _ABOUT.match(statement)
-    short = is_nominal(said) or _NUMBERISH.match(said) is not None
+    short = is_nominal(said) or (
+        _NUMBERISH.match(said) is not None and not re.search(r"[想要买办借还付]", said)
+    )
     if about:
         topic = re.sub(r"(?:方面|这块)$", "", about["topic"])
         return Completed(f"{topic}：{said}", topical=True) if short or len(said) <= 6 else None
@@ -119,6 +121,8 @@ def _filled(statement: str, said: str) -> Completed | None:
 def _in_place(statement: str, wh: re.Match[str], said: str, *, short: bool) -> Completed | None:
     """The answer where the question word stood, or behind what was asked about."""
     head = statement[: wh.start("wh")]
+    if len(head) >= 2 and said.startswith(head):
+        return Completed(said, leans=True)
     tail = re.sub(r"[呢呀啊吗]$", "", statement[wh.end("wh") :])
     counts = wh["wh"].startswith(("多少", "几", "多"))
     if short and (not counts or _NUMBERISH.match(said)):

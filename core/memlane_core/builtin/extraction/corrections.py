@@ -24,6 +24,7 @@ _MARK_ZH = re.compile(
     r"(?:^|[，,])(?:[啊哦噢哎呃唉诶嗯呀]|等等|等一下|等下|抱歉|不好意思|对不起|sorry)*[，,]?(?:我)?(?:刚才|刚刚|之前|前面)?(?:名?字|名字|数字|金额|日期|时间|单位|人名|地址)?"
     r"(?:不对|不是|不，|[说讲记搞弄写打看][错岔]了?|說錯了?|口误|更正一下|更正|纠正一下|纠正|准确地?说|应该是|应该|实际上?是|其实是|改口)[了啊哈，,：:。 ]*(?:应该)?(?:是|说)?"
 )
+_MARK_RATHER_ZH = re.compile(r"(?:^|[，,])[^，,]{1,4}(?:应该|应|实际上?|其实)(?:是|为)")
 _MARK_EN = re.compile(
     r"(?:^|[,;]\s|\s[–—-]\s)(?:oh,? |oops,? |ah,? |no,? |wait,? |but )*(?:actually|wait|sorry|apologies|my mistake|my bad|i mean(?:t)?|correction|scratch that|strike that|make (?:that|it)|hang on|hold on|i misspoke|let me correct (?:that|myself)|i got that wrong|that(?:'s| is| was) (?:wrong|not right|a typo|the old one|a slip|a mistake)|i should have said|no,? (?=(?:it'?s|make|that'?s)\b)|or rather|rather)\b[\s,.:;–—-]*",
     re.I,
@@ -66,6 +67,8 @@ def apply_correction(sentence: str, memo: Memo, index: int, *, chinese: bool) ->
     if rest is not None:
         return rest
     marked = (_MARK_ZH if chinese else _MARK_EN).search(sentence)
+    if chinese and not marked and amounts(sentence):
+        marked = _MARK_RATHER_ZH.search(sentence)
     if not marked and not announced:
         return None
     before = sentence[: marked.start()] if marked else ""

@@ -13,6 +13,7 @@ from ..text.secrets import SecretPolicy, redact, scrub_fact
 from . import answers_en, answers_zh, reader_en, reader_zh
 from .lexicon_en import COMPANY_CUE
 from .memo import Memo, Turn
+from .substance import tells_something
 
 MAX_FACTS_PER_CONVERSATION = 40
 """More than a customer tells in one conversation; a longer list is a pasted document."""
@@ -52,6 +53,12 @@ class RulesExtractor:
     def _finish(self, memo: Memo, recalled: tuple[str, ...]) -> Extraction:
         facts: list[Fact] = []
         seen: list[str] = []
+        if not any(
+            d.answered or d.retraction or tells_something(d.content, chinese=d.chinese) for d in memo.drafts
+        ):
+            for draft in memo.drafts:
+                memo.reject(redact(draft.content, self._secrets).text, "small talk")
+            memo.drafts.clear()
         for draft in memo.drafts:
             content = _tidy(scrub_fact(draft.content, self._secrets).text)
             if not re.search(r"\w", content):

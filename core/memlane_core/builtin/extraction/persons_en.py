@@ -64,7 +64,7 @@ def rewrite(text: str, memo: Memo) -> str:
     text = re.sub(r"\bourselves\b", "themselves", text, flags=re.I)
     text = re.sub(r"\bmyself\b", "themselves", text, flags=re.I)
     text = (
-        re.sub(r"\b(?:me|us)\b", lambda m: "User" if m[0].lower() == "me" else we, text)
+        re.sub(r"\b(?:[Mm]e|us)\b", lambda m: "User" if m[0].lower() == "me" else we, text)
         if not re.search(r"\blet us\b", text, re.I)
         else text
     )

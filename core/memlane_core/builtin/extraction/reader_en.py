@@ -10,7 +10,8 @@ from . import when_en
 from .answers_en import Completed, complete, is_fragment, lower_first
 from .corrections import apply_correction, strip_marks
 from .memo import Draft, Memo, Person, Turn
-from .persons_en import company_name, conjugate, is_base_verb, resolve_start, rewrite
+from .persons_en import company_name, resolve_start, rewrite
+from .proposals import advice_en, option
 from .segments import Sentence, sentences
 from .validity import expiry
 
@@ -59,9 +60,10 @@ def read(turn: Turn, memo: Memo) -> None:
             continue
         question = _sentence(cleaned, turn, memo, question)
     if accepted and len(memo.drafts) == before:
-        proposal = _proposal(turn)
+        proposal = advice_en(turn)
         if proposal:
             _add(f"User agreed: {proposal}", turn, memo)
+            memo.drafts[-1].answered = True
 
 
 def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
@@ -81,10 +83,16 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str) -> str:
             return ""
         if words.NO.match(text) or words.YES.match(text):
             text = words.NO.sub("", words.YES.sub("", text))
-    body = words.LEAD.sub("", text).strip(" ,.")
+    body = words.OWN_KIN.sub(lambda m: f"my {m[0].lower()}", words.LEAD.sub("", text).strip(" ,."))
     if not body or words.FILLER.match(body) or words.TALK.match(body):
         return question
     parts = _split(body)
+    if question and len(parts) > 1 and is_fragment(parts[0]):
+        # "Euros and won, we lose a lot on conversion": only the first part answers.
+        done = complete(question, parts[0], memo)
+        if done is not None and done.text:
+            _answered(done, turn, memo)
+            parts = parts[1:]
     for position, part in enumerate(parts):
         part = words.LEAD.sub("", part).strip(" ,.")
         if not part or words.FILLER.match(part) or words.TALK.match(part):
@@ -113,6 +121,8 @@ def _split(body: str) -> list[str]:
 
 
 def _asks(part: str, marked: bool) -> bool:
+    if words.POLITE_WISH.match(part) and words.STANDING.search(part):
+        return False
     return (
         marked
         and (
@@ -146,12 +156,14 @@ def _unit(part: str, turn: Turn, memo: Memo) -> None:
         if _lasting(part):
             _add(_instruction(part), turn, memo)
         return
+    if words.DECIDES.match(part):
+        rest = re.sub(r"^let's ", "", part, flags=re.I)
+        meant = option(rest, turn) or (advice_en(turn) if re.search(r"\b(?:that|this|it)\b", rest) else "")
+        _add(f"User decided to {rest[0].lower()}{rest[1:]}" + (f" ({meant})" if meant else ""), turn, memo)
+        memo.drafts[-1].answered = True
+        return
     if is_fragment(part) and not _NO_SUBJECT.match(part) and not _GERUND.match(part):
         _fragment(part, turn, memo)
-        return
-    if re.match(r"go (?:with|for)\b|let's (?:go (?:with|for)|do|take|use|make)\b", part, re.I):
-        rest = re.sub(r"^let's ", "", part, flags=re.I)
-        _add(f"User decided to {rest[0].lower()}{rest[1:]}", turn, memo)
         return
     if _NO_SUBJECT.match(part):
         part = f"I {part[0].lower()}{part[1:]}"
@@ -306,29 +318,3 @@ def _accepts(text: str) -> bool:
     return any(words.ACCEPT.match(p) for p in parts) and all(
         words.ACCEPT.match(p) or words.FILLER.match(p) or words.PRAISE.match(p) for p in parts
     )
-
-
-def _proposal(turn: Turn) -> str:
-    """The assistant's newest advice, as a statement."""
-    for message in turn.proposals[:4]:
-        for sentence in sentences(message):
-            if not words.PROPOSAL.search(sentence.text) or words.SERVICE.match(sentence.text):
-                continue
-            text = re.sub(
-                r"^(?:then|in that case|yes|sure|ok(?:ay)?|understood|right|so|well|for [\w ]+|given [\w ]+|based on [\w ]+)[,:]? ",
-                "",
-                sentence.text,
-                flags=re.I,
-            )
-            text = re.sub(
-                r"^(?:I(?:'d| would)? (?:suggest|recommend|propose|advise)(?: that)?|my (?:suggestion|recommendation) (?:is|would be)(?: to)?|you (?:could|can|might|may|should)(?: (?:want to|consider|also))?|how about|what about|why not|shall (?:we|I)|consider|I(?:'d| would)|we (?:could|can)|one option (?:is|would be)(?: to)?|the best option (?:is|would be)(?: to)?)(?: you)? ",
-                "",
-                text,
-                flags=re.I,
-            )
-            text = re.sub(r"\byour\b", "User's", text, flags=re.I)
-            return re.sub(r"\byou\b", "User", text, flags=re.I).strip(" ,.")
-    return ""
-
-
-__all__ = ["conjugate", "is_base_verb", "read"]

@@ -14,6 +14,7 @@ from .answers_zh import asked_about, complete, is_nominal
 from .corrections import apply_correction
 from .memo import Draft, Memo, Person, Turn
 from .persons_zh import company_name, note_kin, pronouns, rewrite
+from .proposals import advice_zh, option
 from .segments import Sentence, clauses_zh, sentences
 from .validity import expiry
 
@@ -25,11 +26,15 @@ _OWNER_STARTS = re.compile(r"^(?:我|俺|咱|本人|公司|他|她|它|我司|�
 _SPLIT_VERB = re.compile(
     r"^(?:目前|现在|平时|一般|今年|去年|最近|每月|每年|还|也|又|另外)?(?:有(?!点)|没有|没|想|打算|计划|准备|需要|喜欢|不喜欢|希望|偏好|住|做|在(?!于)|开了|买了|欠|已婚|离异|带着?|担心|怕|不想|不接受|能接受|愿意|决定|管|要)[^，]{3,}"
 )
+# "截至6月30日，…": no statement yet.
+_ADVERBIAL = re.compile(
+    r"^(?:截至|截止到?|直到|到|自从?|从(?![没不来])|在|为了|因为|由于|关于|至于|对于|除了|除|根据|按照?|[1-9]\d?月|\d{4}年)[^，]{1,20}(?<![要有是做想办付买])$"
+)
 _CONNECTED = re.compile(
     r"^(?:所以|因为|因为|因此|就|才|只是|但|但是|不过|而且|以免|免得|否则|不然|主要|比如|包括|其中|结果|毕竟|反正|一共|总共|大概|大约|差不多|每|一年|一天|一个月|以后|之后|之前|那边|这边|那里|这样|剩下|其余|其他|另一|另|一个|分别|平均|再|然后|都|也|还)"
 )
 _TIME_LEAD = re.compile(
-    r"^(?:目前|现在|今年|明年|去年|下个?月|上个?月|本月|这个月|每[年月周天季]|每个月|平时|以后|之前|以前|最近|刚刚?|今天|明天|昨天|这周|下周|上周|大概|大约|一般|通常|初期|\d{4}年(?:\d{1,2}月)?(?:[底初中末])?|20\d\d-\d\d-\d\d(?:至20\d\d-\d\d-\d\d)?(?: \d\d:\d\d)?)"
+    r"^(?:目前|现在|今年|明年|去年|下个?月|上个?月|本月|这个月|每[年月周天季]|每个月|平时|以后|之前|以前|最近|刚刚?|今天|明天|昨天|这周|下周|上周|(?:截至|截止到?|直到|到)20\d\d[^，]{2,10}，|大概|大约|一般|通常|初期|\d{4}年(?:\d{1,2}月)?(?:[底初中末])?|20\d\d-\d\d-\d\d(?:至20\d\d-\d\d-\d\d)?(?: \d\d:\d\d)?)"
 )
 
 
@@ -123,13 +128,22 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
         decided = (words.DECIDE_IN_ANSWER if turn.answer_to else words.DECIDE).sub("", clause)
         if decided != clause:
             clause = f"用户决定{decided}"
-        if turn.answer_to and words.OPINION.match(clause):
+        if turn.answer_to and (words.OPINION.match(clause) or words.LATER.match(clause)):
             continue
+        if turn.answer_to and words.CHOICE.match(clause):
+            explained = option(clause, turn)
+            clause = f"用户选{words.CHOICE.sub('', clause).rstrip('吧了')}" + (
+                f"（{explained}）" if explained else ""
+            )
         if _request(clause) or _chatter(clause, bool(units)):
             _note_people(clause, memo)
             open_unit = False
             continue
-        if open_unit and units and not _starts_new(clause, units[-1].text):
+        if (
+            open_unit
+            and units
+            and (_ADVERBIAL.match(units[-1].text) or not _starts_new(clause, units[-1].text))
+        ):
             units[-1].text += "，" + clause
         else:
             if not _worth(clause, telling=bool(memo.drafts or units or question)):
@@ -158,33 +172,8 @@ def _acceptance(clause: str, following: list[str], turn: Turn, memo: Memo) -> st
         return f"用户同意{rest}" if len(rest) > 3 else None
     if any(_content(words.LEAD.sub("", c)) and not _asks(c, False) and not _request(c) for c in following):
         return ""
-    proposal = _proposal(turn)
+    proposal = advice_zh(turn)
     return f"用户同意：{proposal}" if proposal else None
-
-
-def _proposal(turn: Turn) -> str:
-    """The assistant's newest advice, as a statement."""
-    for message in turn.proposals[:4]:
-        for sentence in sentences(message):
-            if not words.PROPOSAL.search(sentence.text) or (
-                sentence.asks and "建议" not in sentence.text and "要不要" not in sentence.text
-            ):
-                continue
-            text = sentence.text
-            text = re.sub(r"^(?:好的|明白|了解|收到|嗯|那么?|这样的话|根据您?的情况)[，,]?", "", text)
-            text = (
-                re.sub(
-                    r"^.{0,12}?(?:我|我们)?(?:建议|建議|推荐|推薦)(?:您|你|贵司|贵公司)?(?:可以|考虑|先)?",
-                    "",
-                    text,
-                )
-                if re.match(r"^.{0,12}?(?:建议|建議|推荐|推薦)", text)
-                else text
-            )
-            text = re.sub(r"^(?:您|你|贵司|贵公司)?(?:可以|不妨|不如|要不要)(?:考虑)?", "", text)
-            text = re.sub(r"(?:，?您?(?:看|觉得)(?:可以|怎么样|行|如何|呢).*|[吗呢])$", "", text)
-            return text.replace("您", "用户").strip("，,：")
-    return ""
 
 
 def _asks(clause: str, marked: bool) -> bool:
@@ -274,6 +263,7 @@ def _store(unit: _Unit, turn: Turn, memo: Memo, carried: str) -> str:
             True,
             expiry(content, dated.spans, turn.said),
             retraction=words.RETRACTION.search(unit.text) is not None,
+            answered=unit.answered or content.startswith(("用户同意", "用户决定", "用户选")),
         )
     )
     return subject
@@ -351,6 +341,8 @@ def _with_subject(unit: str, memo: Memo, carried: str) -> tuple[str, str]:
     if _own_subject(rest):
         return "", text
     subject = carried or "用户"
+    if subject != "用户" and subject in text:
+        subject = "用户"
     return subject, subject + text
 
 

@@ -69,6 +69,12 @@ def _sentence(text: str, end: str) -> Iterator[Sentence]:
 _COMMA_ZH = re.compile(r"[，,](?!\d{3}(?!\d))|——|—|(?<=[\u4e00-\u9fff])\s+(?=[\u4e00-\u9fff])")
 
 
+_INTRODUCES = re.compile(
+    r"^[^，：:]{0,8}(?:介绍|情况|如下|说一?下|说明|补充|信息|要求|需求|资料)[^，：:]{0,6}(?:：|:(?!\d))"
+)
+
+
 def clauses_zh(sentence: str) -> list[str]:
     """The parts between commas; enumerations ("、") and thousands stay whole."""
+    sentence = _INTRODUCES.sub("", sentence)
     return [part.strip() for part in _COMMA_ZH.split(sentence) if part.strip()]

@@ -63,7 +63,8 @@ def expiry(text: str, spans: tuple[DateSpan, ...], said: datetime) -> int | None
     """
     end = _until(text, said.date())
     if end is not None and not (_DUE.search(text) and not _STATE.search(text)):
-        return end_of(DateSpan(end, end, Grain.DAY), said) if end >= said.date() else None
+        near = 0 <= (end - said.date()).days <= _LONGEST_DAYS
+        return end_of(DateSpan(end, end, Grain.DAY), said) if near else None
     ahead = [s for s in spans if s.grain is Grain.AHEAD]
     if ahead and (ahead[-1].last - said.date()).days <= _LONGEST_DAYS and not _HORIZON.search(text):
         return end_of(ahead[-1], said)

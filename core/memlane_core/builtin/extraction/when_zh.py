@@ -34,6 +34,7 @@ _PATTERN = re.compile(
     rf"|(?P<quarter>上|下|这|這|本)[个個一]?季度?"
     rf"|(?P<year>大[前后]年|[前后後]年|去年|上年|[今本]年|明年|(?<![十百千几多])[来來]年)(?:(?P<ymonth>1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])月(?:份)?(?:(?P<yday>[12]?\d|3[01]|[一二三]?十[一二三四五六七八九]?|[一二三四五六七八九])[号號日])?|第?(?P<yq>[一二三四1-4])季度?|年?(?P<yend>[底末初中]))?"
     rf"|(?<![每各一二三四五六七八九十去今明前后後\d])(?P<yearend>年[底末初])"
+    rf"|(?P<few>这几天|這幾天|这两天|這兩天|近几天|接下来几天)"
     rf"|(?:未来|未來|接下来|接下來|今后|今後|往后)(?:的)?(?P<ahead>{_N})(?P<ahead_unit>{_UNIT})(?:之?内|里)?"
     rf"|(?<![提到满超前后])(?P<n>{_N})(?P<unit>{_UNIT})(?:之|以)?(?P<side>后|後|前(?!通知|申请|赎回))"
 )
@@ -151,6 +152,10 @@ def _ahead(match: re.Match[str], anchor: date) -> tuple[DateSpan | None, str]:
     return span, f"{anchor.isoformat()}起{match['ahead']}{match['ahead_unit']}内"
 
 
+def _few_days(match: re.Match[str], anchor: date) -> tuple[DateSpan | None, str]:
+    return days_ahead(anchor, 1, "week"), f"{anchor.isoformat()}起几天内"
+
+
 def _offset(match: re.Match[str], anchor: date) -> tuple[DateSpan | None, str]:
     count, unit = _amount(match["n"], match["unit"])
     if unit == "quarter":
@@ -165,7 +170,7 @@ def _offset(match: re.Match[str], anchor: date) -> tuple[DateSpan | None, str]:
 
 _READERS: dict[str, Callable[[re.Match[str], date], tuple[DateSpan | None, str]]] = {
     "day": _day, "wd": _weekday, "week": _week, "month": _month, "mend": _month_end, "quarter": _quarter, "year": _year,
-    "yearend": _year_end, "ahead": _ahead, "n": _offset,
+    "yearend": _year_end, "few": _few_days, "ahead": _ahead, "n": _offset,
 }  # fmt: skip
 
 

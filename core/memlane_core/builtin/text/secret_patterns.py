@@ -57,6 +57,14 @@ SPELT_OUT = re.compile(
     r"(?:\bpin\b|\bcode\b|\bpasscode\b|\bpassword\b|\bcv[vc]\b|\botp\b|密码|密碼|口令|验证码|驗證碼)[^.!?。！？\n]{0,24}?(?<![a-z])(?P<value>(?:(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple)(?:[ ,-]+|(?![a-z]))){3,12}|[零〇一二三四五六七八九幺]{4,})",
     re.I | re.A,
 )
+SPACED_DIGITS = re.compile(
+    r"(?:\bpin\b|\bpasscode\b|\b(?:security|banking|secret|access|memorable|pass|login|card) (?:digits|numbers?)\b|(?:取款|交易|支付|电话银行)密码)[^.\d。]{0,24}(?P<value>\d(?:[ -]\d){3,11})(?![\d])",
+    re.I | re.A,
+)
+CREDENTIALS = re.compile(
+    rf"\b(?:admin|root|user(?:name| ?id)?|login|log-in|logon|账号|用户名|登录名)\s*(?:[/:：]|and|is)?\s*[\w.@-]{{0,32}}\s*[/|]\s*{_TOKEN}",
+    re.I | re.A,
+)
 SECURITY_ANSWER = re.compile(
     r"(?:\b(?:security|secret|memorable|recovery) (?:answer|question|word|phrase|place|date)s?\b|\bmaiden name\b|密保(?:问题)?(?:的)?答案|安全问题(?:的)?答案|密保|婚前姓)"
     rf"[^.!?。！？\n]{{0,40}}?{_IS}\s*[\"'“]?(?P<value>[^\s,.;!?，。；！？\"'”]+(?: [A-Z][^\s,.;!?，。；！？\"'”]*)*)",
@@ -123,7 +131,7 @@ CLAUSE_BORDER = re.compile(
     r"[，。；！？、\n]+|[,;!?]+(?=\s|$|[\u4e00-\u9fff])|\.+(?=\s|$)|(?<=\s)(?:and|but)(?=\s)|(?<=[\w\u4e00-\u9fff])(?:但是?|不过|而且)(?=[\u4e00-\u9fff])"
 )
 SECRET_WORDS = re.compile(
-    r"密码|密碼|口令|验证码|驗證碼|身份证|身份證|护照|密保|卡号|卡號|安全码|密钥|令牌|\b(?:password|passcode|pin|cvv|cvc|otp|api key|secret|token|card(?: number)?|security code|login|code|passport|security answer|visa|mastercard)\b",
+    r"密码|密碼|口令|验证码|驗證碼|身份证|身份證|护照|密保|有效期|卡号|卡號|安全码|密钥|令牌|\b(?:password|passcode|pin|cvv|cvc|otp|api key|secret|token|card(?: number)?|security code|login|code|passport|exp(?:iry)?|valid (?:thru|until)|security answer|visa|mastercard)\b",
     re.I | re.A,
 )
 LEAD_IN = re.compile(

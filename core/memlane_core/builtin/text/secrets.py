@@ -170,7 +170,12 @@ def _passwords(narrow: str) -> Iterator[_Span]:
         yield _Span(*match.span("quoted"), SecretKind.PASSWORD)
     for match in patterns.PASSWORD_ZH_NUMERALS.finditer(narrow):
         yield _Span(*match.span("value"), SecretKind.PASSWORD)
-    for pattern in (patterns.PASSWORD_FAR, patterns.PASSWORD_PAIR, patterns.PASSWORD_REVERSED):
+    for pattern in (
+        patterns.PASSWORD_FAR,
+        patterns.PASSWORD_PAIR,
+        patterns.PASSWORD_REVERSED,
+        patterns.CREDENTIALS,
+    ):
         for match in pattern.finditer(narrow):
             value = _trim(match["value"])
             if len(value) >= 4 and re.search(r"\d", value) and value.casefold() not in patterns.NO_PASSWORD:
@@ -189,6 +194,8 @@ def _spoken(narrow: str) -> Iterator[_Span]:
     for match in patterns.SECURITY_ANSWER.finditer(narrow):
         if match["value"].casefold() not in patterns.NO_PASSWORD:
             yield _Span(*match.span("value"), SecretKind.SECURITY_ANSWER)
+    for match in patterns.SPACED_DIGITS.finditer(narrow):
+        yield _Span(*match.span("value"), SecretKind.PIN)
     for match in patterns.SPELT_OUT.finditer(narrow):
         yield _Span(
             match.start("value"), match.start("value") + len(match["value"].rstrip(" ,-")), SecretKind.PIN
