@@ -122,14 +122,14 @@ class AsyncSender:
         return AsyncStream(start, under_way, feed)
 
     def _stub(self, method: Method) -> Any:
+        if self._closed:
+            raise ValueError("the client is closed")
         stub = self._stubs.get(method.path)
         if stub is None:
             stub = self._stubs[method.path] = make_stub(self._channel(), method)
         return stub
 
     def _channel(self) -> grpc.aio.Channel:
-        if self._closed:
-            raise ValueError("the client is closed")
         if self._opened is None:
             options, arguments = self._core.options, self._core.options.channel_arguments()
             self._opened = (

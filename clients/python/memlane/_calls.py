@@ -76,8 +76,13 @@ class Feed:
     def __iter__(self) -> Iterator[memory_service_pb2.StreamSearchMemoriesRequest]:
         if not isinstance(self._searches, Iterable):
             raise TypeError("an asynchronous iterator needs AsyncClient")
+        return self._requests(self._searches)
+
+    def _requests(
+        self, searches: Iterable[Search]
+    ) -> Iterator[memory_service_pb2.StreamSearchMemoriesRequest]:
         try:
-            for search in self._searches:
+            for search in searches:
                 yield self._request(search)
         except Exception as failure:  # noqa: BLE001 - whatever the caller's iterator raises; `check` raises it again
             self._failure = failure

@@ -111,6 +111,7 @@ class ComplianceMethods(Bound):
         self,
         user_id: str | None = None,
         *,
+        whole_tenant: bool = False,
         start_time: datetime | None = None,
         end_time: datetime | None = None,
         operations: Iterable[str] = (),
@@ -120,7 +121,10 @@ class ComplianceMethods(Bound):
         consistency: Consistency | None = None,
         timeout: float | None = None,
     ) -> Call[Page[AuditEvent]]:
-        """One page of audit events by rising seq; of the whole tenant where no user is named."""
+        """One page of audit events by rising seq: of one user, or with `whole_tenant=True` of everyone. One of the two
+        must be given, so that a lost id never reads everyone's."""
+        if (user_id is None) != whole_tenant:
+            raise ValueError("give a user_id, or whole_tenant=True")
         request = pb.ListAuditEventsRequest(
             user_id=user_id,
             start_time=to_timestamp(start_time),
