@@ -1,3 +1,5 @@
+# ruff: noqa: E501
+# Patterns read better whole.
 """How long a statement says that it holds."""
 
 import re

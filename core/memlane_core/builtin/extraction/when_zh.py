@@ -1,3 +1,5 @@
+# ruff: noqa: E501
+# Patterns read better whole.
 """Chinese relative dates to absolute ones."""
 
 import re
