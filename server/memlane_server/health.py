@@ -68,6 +68,11 @@ class HealthBoard:
         """Why it is not serving; "" while it is."""
         return self._reason
 
+    @property
+    def final(self) -> bool:
+        """It will never serve again."""
+        return self._final
+
     def set_ready(self) -> None:
         self._started = True
         self._set("")
@@ -76,8 +81,10 @@ class HealthBoard:
         self._set(reason)
 
     def shut_down(self) -> None:
+        changed = self._changed
         self._set("shutting down")
         self._final = True
+        changed.set()
 
     @property
     def next_change(self) -> asyncio.Event:
@@ -116,6 +123,9 @@ class HealthServicer(health_pb2_grpc.HealthServicer):  # type: ignore[misc]  # u
             if answer.status != last:
                 last = answer.status
                 yield answer
+            if self._board.final:
+                # A watcher must not hold up the end of the server.
+                await context.abort(grpc.StatusCode.UNAVAILABLE, "the server is shutting down")
             await change.wait()
 
     async def List(self, request: object, context: ServicerContext) -> object:

@@ -77,6 +77,9 @@ class _Stream:
     def __init__(self, edge: Edge, context: ServicerContext) -> None:
         self._context = context
         self._draining = asyncio.ensure_future(edge.draining.wait())
+        self._draining.add_done_callback(self._interrupt)
+        self._idle: asyncio.Task[Any] | None = None
+        """The task of the call, while it waits for nothing but the next request."""
         self._reading: asyncio.Future[Any] | None = None
         self._answers: deque[asyncio.Future[Answer]] = deque()
 
@@ -91,6 +94,8 @@ class _Stream:
         """The next request; None after the client's half-close. Raises ShuttingDown when the server drains."""
         if self._draining.done():
             raise ShuttingDown("the server is shutting down")
+        if not self._answers:
+            return _request(await self._read_idle())
         self._reading = asyncio.ensure_future(self._context.read())
         while not self._reading.done() or len(self._answers) >= MAX_IN_FLIGHT:
             oldest = self._answers[0] if self._answers else None
@@ -101,8 +106,24 @@ class _Stream:
             if self._draining.done() and not self._reading.done():
                 await self.finish()
                 raise ShuttingDown("the server is shutting down")
-        raw = self._reading.result()
-        return None if raw is grpc.aio.EOF else raw
+        return _request(self._reading.result())
+
+    async def _read_idle(self) -> Any:
+        """The next message, read without a task of its own: that is a good part of a short search."""
+        self._idle = asyncio.current_task()
+        try:
+            return await self._context.read()
+        except asyncio.CancelledError:
+            if self._idle is None or not self._draining.done():
+                raise
+            self._idle.uncancel()
+            raise ShuttingDown("the server is shutting down") from None
+        finally:
+            self._idle = None
+
+    def _interrupt(self, draining: asyncio.Future[Any]) -> None:
+        if self._idle is not None and not draining.cancelled():
+            self._idle.cancel()
 
     async def finish(self) -> None:
         """Write the answers that are still under way."""
@@ -113,3 +134,8 @@ class _Stream:
         for waiting in (self._draining, self._reading, *self._answers):
             if waiting is not None:
                 waiting.cancel()
+
+
+def _request(raw: Any) -> bytes | None:
+    """What was read; None for the client's half-close."""
+    return None if raw is grpc.aio.EOF else raw

@@ -41,8 +41,10 @@ _LAST_SECOND = 253_402_300_799
 _MAX_DURATION_SECONDS = 315_576_000_000
 _OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})", re.ASCII)
 _NO_VECTOR = np.zeros(0, np.float32)
+_UNIT_TOLERANCE = 1e-6
+"""How far the squared norm of a float32 unit vector may be from 1 by rounding alone."""
 _SAFE_NORM_2 = (1e-24, 1e30)
-"""Squared norms between which float32 neither overflows nor loses the vector."""
+"""Squared norms between which float32 can scale the vector."""
 
 
 class Violations:
@@ -318,19 +320,20 @@ def unit_vector_from_values(v: Violations, field: str, values: Sequence[float], 
 
 def unit_vector(v: Violations, field: str, vector: Vector) -> Vector:
     """The vector at length 1, float32, C-contiguous, shape (dimension,)."""
-    norm_2 = float(vector.dot(vector))
+    wide = vector.astype(np.float64)
+    norm_2 = float(wide.dot(wide))
+    if abs(norm_2 - 1.0) <= _UNIT_TOLERANCE:
+        return vector
     if _SAFE_NORM_2[0] < norm_2 < _SAFE_NORM_2[1]:
         unit: Vector = vector * np.float32(1.0 / math.sqrt(norm_2))
         return unit
-    if not np.isfinite(vector).all():
+    if not math.isfinite(norm_2):
         v.add(field, "must hold finite values only")
         return _NO_VECTOR
-    wide = vector.astype(np.float64)
-    norm = float(np.sqrt(wide.dot(wide)))
-    if norm == 0.0:
+    if norm_2 == 0.0:
         v.add(field, "must not be all zero")
         return _NO_VECTOR
-    return np.ascontiguousarray(wide / norm, np.float32)
+    return np.ascontiguousarray(wide / math.sqrt(norm_2), np.float32)
 
 
 def _line(v: Violations, field: str, value: str, max_bytes: int) -> None:

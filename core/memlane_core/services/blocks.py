@@ -35,16 +35,19 @@ class UserBlocks:
     async def get(self, call: Call, user_id: str, consistency: Consistency) -> Block:
         """Raises StoreUnavailable, JournalUnavailable, NotReady or InvalidArgument (consistency token)."""
         await self._positions.ensure(call, user_id, consistency)
-        return self._index.get(call.tenant, user_id) or await self._loader.load(call.tenant, user_id)
+        block = self._index.get(call.tenant, user_id)
+        return await self._loader.load(call.tenant, user_id) if block is None else block
 
     async def get_locked(self, call: Call, user_id: str) -> Block:
         """The same for a caller that holds the user's write lock already."""
-        return self._index.get(call.tenant, user_id) or await self._load_rows(call.tenant, user_id)
+        block = self._index.get(call.tenant, user_id)
+        return await self._load_rows(call.tenant, user_id) if block is None else block
 
     async def _load(self, tenant: str, user_id: str) -> Block:
         # Under the write lock no change of this user can fall between the query and the publication of its block.
         async with self._write_locks.hold((tenant, user_id)):
-            return self._index.get(tenant, user_id) or await self._load_rows(tenant, user_id)
+            block = self._index.get(tenant, user_id)
+            return await self._load_rows(tenant, user_id) if block is None else block
 
     async def _load_rows(self, tenant: str, user_id: str) -> Block:
         rows = await self._offload(self._read, tenant, user_id)

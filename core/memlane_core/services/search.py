@@ -140,9 +140,14 @@ class SearchService:
         What has to wait (for an embedder, a cold user) waits together; the scoring is one call. A result's times are
         its own for the embedding and an equal share of the scoring.
         """
-        outcomes: list[SearchResult | MemlaneError | _Resolved] = list(
-            await asyncio.gather(*(self._resolve(call, c) for c in commands))
-        )
+        outcomes: list[SearchResult | MemlaneError | _Resolved | None] = [
+            self._warm(call, c) for c in commands
+        ]
+        waiting = [i for i, outcome in enumerate(outcomes) if outcome is None]
+        for i, outcome in zip(
+            waiting, await asyncio.gather(*(self._resolve(call, commands[i]) for i in waiting)), strict=True
+        ):
+            outcomes[i] = outcome
         resolved = [(i, o) for i, o in enumerate(outcomes) if isinstance(o, _Resolved)]
         started = time.perf_counter_ns()
         found = search_many([(r.block, r.query) for _, r in resolved])
@@ -151,11 +156,23 @@ class SearchService:
             outcomes[i] = SearchResult(
                 hits, SearchTiming(r.embed_us, share_us, r.resolve_us + share_us, r.cached)
             )
-        return [o for o in outcomes if not isinstance(o, _Resolved)]
+        return [o for o in outcomes if isinstance(o, SearchResult | MemlaneError)]
 
-    async def _resolve(
-        self, call: Call, command: SearchCommand | MemlaneError
-    ) -> "_Resolved | MemlaneError":
+    def _warm(self, call: Call, command: SearchCommand | MemlaneError) -> "_Resolved | None":
+        """A search that has to wait for nothing, without a task of its own; None for every other."""
+        if (
+            isinstance(command, MemlaneError)
+            or command.embedding is None
+            or command.as_of_us is not None
+            or command.consistency is not MINIMIZE_LATENCY
+        ):
+            return None
+        block = self._index.get(call.tenant, command.user_id)
+        if block is None:
+            return None
+        return _Resolved(block, self._query(command, Embedded(command.embedding, None, False)), 0, 0, False)
+
+    async def _resolve(self, call: Call, command: SearchCommand | MemlaneError) -> "_Resolved | MemlaneError":
         if isinstance(command, MemlaneError):
             return command
         started = time.perf_counter_ns()

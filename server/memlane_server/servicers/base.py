@@ -5,6 +5,7 @@ from typing import Any
 from memlane.v1 import consistency_pb2
 from memlane_core.ports.journal import RequestStamp
 from memlane_core.services.call import Call
+from memlane_core.services.consistency import Consistency
 
 from ..services import Services
 from ..translate.common import token
@@ -28,6 +29,11 @@ class Servicer:
     def _written_at(self, call: Call, position: int) -> consistency_pb2.ConsistencyToken:
         return token(self._services.positions.token(call.tenant, position))
 
-    def _read_at(self, call: Call) -> consistency_pb2.ConsistencyToken:
-        """Take it before reading: an answer may hold more than its token says, never less."""
+    async def _fresh(self, call: Call, user_id: str, wanted: Consistency) -> consistency_pb2.ConsistencyToken:
+        """Token of the state that a read may begin from, once that is as fresh as asked. Taken before the read: an
+        answer may hold more than its token says, never less. Raises as Positions.ensure does."""
+        await self._services.positions.ensure(call, user_id, wanted)
+        return self._now_at(call)
+
+    def _now_at(self, call: Call) -> consistency_pb2.ConsistencyToken:
         return token(self._services.positions.current_token(call.tenant))

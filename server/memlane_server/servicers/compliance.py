@@ -85,8 +85,7 @@ class ComplianceServicer(Servicer):
         user_id = validate.user_id(v, request.user_id)
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, user_id, wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, user_id, wanted)
         active, last = await self._services.compliance.legal_hold(call, user_id)
         return pb.GetLegalHoldResponse(legal_hold=hold_message(user_id, active, last), read_at=read_at)
 
@@ -98,8 +97,7 @@ class ComplianceServicer(Servicer):
         query = audit_query(v, request, call.tenant, pages.cursor(v, 1))
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, request.user_id, wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, request.user_id, wanted)
         events = await self._services.compliance.audit_events(query)
         rows, more = page(events, query.limit - 1, event_bytes)
         return pb.ListAuditEventsResponse(
@@ -115,8 +113,7 @@ class ComplianceServicer(Servicer):
         anchors = anchors_of(v, request)
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, "", wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, "", wanted)
         check = await self._services.compliance.verify(anchors)
         return pb.VerifyAuditLogResponse(
             valid=check.valid,
@@ -135,7 +132,7 @@ class ComplianceServicer(Servicer):
             expired_count=expired,
             purged_count=purged,
             legal_hold_skipped=held,
-            written_at=self._read_at(call),
+            written_at=self._now_at(call),
         )
 
 

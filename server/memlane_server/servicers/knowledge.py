@@ -1,7 +1,9 @@
 """KnowledgeService."""
 
 from memlane.v1 import knowledge_service_pb2 as pb
+from memlane_core.domain.limits import GLOBAL_USER_ID
 from memlane_core.services.call import Call
+from memlane_core.services.consistency import MINIMIZE_LATENCY
 
 from .. import validate
 from ..translate.common import consistency
@@ -35,8 +37,9 @@ class KnowledgeServicer(Servicer):
         wanted_id = knowledge_id(v, request.knowledge_id)
         wanted = consistency(v, request)
         v.check()
-        memory = await self._services.knowledge.get(call, wanted_id, wanted)
-        return pb.GetKnowledgeResponse(knowledge=knowledge_message(memory), read_at=self._read_at(call))
+        read_at = await self._fresh(call, GLOBAL_USER_ID, wanted)
+        memory = await self._services.knowledge.get(call, wanted_id, MINIMIZE_LATENCY)
+        return pb.GetKnowledgeResponse(knowledge=knowledge_message(memory), read_at=read_at)
 
     async def DeleteKnowledge(
         self, request: pb.DeleteKnowledgeRequest, call: Call
@@ -60,17 +63,18 @@ class KnowledgeServicer(Servicer):
         size = validate.page_size(v, request.page_size)
         wanted = consistency(v, request)
         v.check()
+        read_at = await self._fresh(call, GLOBAL_USER_ID, wanted)
         found = await self._services.knowledge.list_knowledge(
             call,
             after_key=(cursor[0], cursor[1]) if cursor else None,
             limit=size + 1,
-            consistency=wanted,
+            consistency=MINIMIZE_LATENCY,
         )
         rows, more = page(found, size, memory_bytes)
         return pb.ListKnowledgeResponse(
             knowledge=[knowledge_message(k) for k in rows],
             next_page_token=pages.token(rows[-1].created_at, rows[-1].position) if more else "",
-            read_at=self._read_at(call),
+            read_at=read_at,
         )
 
     async def SearchKnowledge(
@@ -84,11 +88,17 @@ class KnowledgeServicer(Servicer):
             validate.not_nan(v, "min_score", min_score)
         wanted = consistency(v, request)
         v.check()
+        read_at = await self._fresh(call, GLOBAL_USER_ID, wanted)
         hits, timing = await self._services.knowledge.search(
-            call, query=query, embedding=embedding, top_k=top_k, min_score=min_score, consistency=wanted
+            call,
+            query=query,
+            embedding=embedding,
+            top_k=top_k,
+            min_score=min_score,
+            consistency=MINIMIZE_LATENCY,
         )
         return pb.SearchKnowledgeResponse(
             results=[scored_knowledge(h) for h in hits],
-            read_at=self._read_at(call),
+            read_at=read_at,
             timing=timing_message(timing),
         )

@@ -50,7 +50,7 @@ class MemoryServicer(SearchServicer):
             response.written_at.CopyFrom(self._written_at(call, result.position))
         else:
             response.ingestion_id = await services.ingestion.submit(call, command)
-            response.written_at.CopyFrom(self._read_at(call))
+            response.written_at.CopyFrom(self._now_at(call))
         return response
 
     async def GetIngestion(self, request: pb.GetIngestionRequest, call: Call) -> pb.GetIngestionResponse:
@@ -59,8 +59,7 @@ class MemoryServicer(SearchServicer):
         ingestion_id = validate.identifier(v, "ingestion_id", request.ingestion_id, 64)
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, user_id, wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, user_id, wanted)
         status = await self._services.ingestion.get(call, user_id, ingestion_id)
         response = pb.GetIngestionResponse(**ingestion_fields(status.ingestion), read_at=read_at)
         if status.result is not None:
@@ -79,8 +78,7 @@ class MemoryServicer(SearchServicer):
         state = ingestion_state(v, request.state)
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, user_id, wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, user_id, wanted)
         found = await self._services.ingestion.list_ingestions(
             call, user_id, state=state, before_us=cursor[0] if cursor else None, limit=size + 1
         )
@@ -101,7 +99,7 @@ class MemoryServicer(SearchServicer):
         v.check()
         status = await self._services.ingestion.retry(call, user_id, ingestion_id)
         return pb.RetryIngestionResponse(
-            ingestion=ingestion_message(status.ingestion), written_at=self._read_at(call)
+            ingestion=ingestion_message(status.ingestion), written_at=self._now_at(call)
         )
 
     async def CreateMemory(self, request: pb.CreateMemoryRequest, call: Call) -> pb.CreateMemoryResponse:
@@ -119,7 +117,7 @@ class MemoryServicer(SearchServicer):
         wanted = consistency(v, request)
         v.check()
         memory = await self._services.memories.get(call, user_id, memory_id, wanted)
-        return pb.GetMemoryResponse(memory=memory_message(memory), read_at=self._read_at(call))
+        return pb.GetMemoryResponse(memory=memory_message(memory), read_at=self._now_at(call))
 
     async def UpdateMemory(self, request: pb.UpdateMemoryRequest, call: Call) -> pb.UpdateMemoryResponse:
         stamp = self._stamp("UpdateMemory", request)
@@ -149,7 +147,7 @@ class MemoryServicer(SearchServicer):
             found = []  # a user's memories are episodic, all of them
         rows, more = page(found, query.limit - 1, memory_bytes)
         response = pb.ListMemoriesResponse(
-            memories=[memory_message(m) for m in rows], read_at=self._read_at(call)
+            memories=[memory_message(m) for m in rows], read_at=self._now_at(call)
         )
         if more:
             last = rows[-1]
@@ -168,8 +166,7 @@ class MemoryServicer(SearchServicer):
         size = validate.page_size(v, request.page_size)
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, user_id, wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, user_id, wanted)
         found = await self._services.memories.revisions(
             call, user_id, memory_id, after_position=cursor[0] if cursor else 0, limit=size + 1
         )

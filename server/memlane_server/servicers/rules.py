@@ -29,8 +29,7 @@ class RuleServicer(Servicer):
         revision = validate.revision(v, request.revision)
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, "", wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, "", wanted)
         rule_set = await self._services.rules.get(call, revision, wanted.freshness)
         return pb.GetRulesResponse(rule_set=rule_set_message(rule_set), read_at=read_at)
 
@@ -43,8 +42,7 @@ class RuleServicer(Servicer):
         size = validate.page_size(v, request.page_size)
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, "", wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, "", wanted)
         before = cursor[0] if cursor else None
         found = await self._services.rules.list_rules(call, before_version=before, limit=size + 1)
         rows, more = page(found, size, rule_set_bytes)

@@ -39,11 +39,15 @@ class SearchServicer(Servicer):
             raise InvalidArgument.of(
                 "searches", f"must hold 1 to {limits.MAX_BATCH_SEARCHES} searches, holds {len(searches)}"
             )
-        outcomes: list[SearchResult | MemlaneError] = []
+        pieces: list[bytes] = []
         for start in range(0, len(searches), _SLICE):
-            outcomes += await self._search_many(call, searches[start : start + _SLICE])
+            # Before the searches: what they show may be newer, never older.
+            read_at = self._services.positions.current_token(call.tenant)
+            slice_ = searches[start : start + _SLICE]
+            outcomes = await self._services.search.search_all(call, [self._command(s) for s in slice_])
+            pieces += [_outcome(s, o, read_at) for s, o in zip(slice_, outcomes, strict=True)]
             await asyncio.sleep(0)
-        pieces = self._outcomes(call, searches, outcomes)
+        pieces = _fitting(pieces)
         tail = pb.BatchSearchMemoriesResponse(total_us=(time.perf_counter_ns() - started) // 1000)
         return b"".join((*pieces, tail.SerializeToString()))
 
@@ -62,41 +66,30 @@ class SearchServicer(Servicer):
             failed = pb.StreamSearchMemoriesResponse(correlation_id=mark, status=to_status(error))
             return failed.SerializeToString()
 
-    async def _search_many(
-        self, call: Call, requests: Sequence[pb.SearchMemoriesRequest]
-    ) -> list[SearchResult | MemlaneError]:
-        commands: list[SearchCommand | MemlaneError] = [self._command(r) for r in requests]
-        return await self._services.search.search_all(call, commands)
-
     def _command(self, request: pb.SearchMemoriesRequest) -> SearchCommand | MemlaneError:
         try:
             return search_command(request, self._services.search.dimension, self._services.clock.now())
         except MemlaneError as error:
             return error
 
-    def _outcomes(
-        self,
-        call: Call,
-        searches: Sequence[pb.SearchMemoriesRequest],
-        outcomes: Sequence[SearchResult | MemlaneError],
-    ) -> list[bytes]:
-        """Encoded entries, in order, together no larger than an answer may be."""
-        read_at = self._services.positions.current_token(call.tenant)
-        room = _BATCH_ANSWER_BYTES - _STATUS_BYTES * len(searches)
-        full = wire.failed_outcome(
-            to_status(Exhausted("the answer is full: send this search in another batch"))
-        )
-        pieces: list[bytes] = []
-        for search, outcome in zip(searches, outcomes, strict=True):
-            if isinstance(outcome, MemlaneError):
-                piece = wire.failed_outcome(to_status(outcome))
-            else:
-                piece = wire.outcome(search_message(search, outcome, read_at))
-            if len(piece) > room + _STATUS_BYTES:
-                piece = full
-            room -= max(len(piece) - _STATUS_BYTES, 0)
-            pieces.append(piece)
-        return pieces
+
+def _outcome(request: pb.SearchMemoriesRequest, outcome: SearchResult | MemlaneError, read_at: str) -> bytes:
+    """One encoded entry of a batch's answer."""
+    if isinstance(outcome, MemlaneError):
+        return wire.failed_outcome(to_status(outcome))
+    return wire.outcome(search_message(request, outcome, read_at))
+
+
+def _fitting(pieces: Sequence[bytes]) -> list[bytes]:
+    """Entries of a batch's answer, those replaced that would make it larger than an answer may be."""
+    room = _BATCH_ANSWER_BYTES - _STATUS_BYTES * len(pieces)
+    full = wire.failed_outcome(to_status(Exhausted("the answer is full: send this search in another batch")))
+    fitting: list[bytes] = []
+    for piece in pieces:
+        extra = len(piece) - _STATUS_BYTES
+        fitting.append(piece if extra <= room else full)
+        room -= max(extra, 0) if extra <= room else 0
+    return fitting
 
 
 def may_wait(request: pb.StreamSearchMemoriesRequest) -> bool:

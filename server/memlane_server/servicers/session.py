@@ -30,7 +30,7 @@ class SessionServicer(Servicer):
         return pb.AppendMessagesResponse(
             message_count=appended.message_count,
             round_count=appended.round_count,
-            written_at=self._read_at(call),
+            written_at=self._now_at(call),
         )
 
     async def GetWindow(self, request: pb.GetWindowRequest, call: Call) -> pb.GetWindowResponse:
@@ -42,8 +42,7 @@ class SessionServicer(Servicer):
         )
         wanted = consistency(v, request)
         v.check()
-        await self._services.positions.ensure(call, user_id, wanted)
-        read_at = self._read_at(call)
+        read_at = await self._fresh(call, user_id, wanted)
         window = await self._services.sessions.window(call, user_id, session_id, max_rounds)
         return pb.GetWindowResponse(
             messages=window_messages(window),
@@ -61,7 +60,7 @@ class SessionServicer(Servicer):
         v.check()
         ended = await self._services.sessions.end(call, user_id, session_id)
         response = pb.EndSessionResponse(
-            already_ended=ended.already_ended, ingestion_id=ended.ingestion_id, written_at=self._read_at(call)
+            already_ended=ended.already_ended, ingestion_id=ended.ingestion_id, written_at=self._now_at(call)
         )
         if not wait or ended.already_ended or not ended.ingestion_id:
             return response
