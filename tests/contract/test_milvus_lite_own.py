@@ -1,6 +1,7 @@
 """What is Milvus Lite's own: erasure down to the files, rewrites that crash, one owner, an engine that dies."""
 
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -108,36 +109,46 @@ class TestErasure:
         assert same(load(store, "用户甲")[first.memory.memory_id], second)
 
     def test_readers_and_writers_go_on_beside_it(self, store: MilvusStore) -> None:
-        rows = [row("user", f"第 {number} 条", seed=number) for number in range(50)]
-        put(store, *rows)
+        untouched = [row("user", f"第 {number} 条", seed=number) for number in range(50)]
+        old = [row("writer", f"old {number}", seed=number) for number in range(1500)]
+        put(store, *untouched, *old)
+        expected = {r.memory.memory_id: r for r in old}
         done = threading.Event()
         seen: list[int] = []
-        written: list[StoredRow] = []
 
         def read() -> None:
             while not done.is_set():
                 seen.append(len(load(store, "user")))
 
         def write() -> None:
-            while not done.is_set():
-                written.append(row("writer", f"w {len(written)}"))
-                put(store, written[-1])
+            """Adds, replaces and removes: each step is acknowledged before the next."""
+            for number, victim in zip(itertools.count(), iter(old)):
+                if done.is_set():
+                    return
+                added = row("writer", f"new {number}")
+                replaced = replace(victim, memory=replace(victim.memory, content=f"changed {number}"))
+                put(store, added, *([replaced] if number % 2 else []))
+                expected[added.memory.memory_id] = added
+                if number % 2:
+                    expected[victim.memory.memory_id] = replaced
+                else:
+                    store.purge(TENANT, [victim.memory.memory_id], timeout_seconds=SECONDS)
+                    del expected[victim.memory.memory_id]
 
-        threads = [
-            threading.Thread(target=read),
-            threading.Thread(target=read),
-            threading.Thread(target=write),
-        ]
+        threads = [threading.Thread(target=work) for work in (read, write)]
         for thread in threads:
             thread.start()
-        for number in range(3):
-            store.purge(TENANT, [rows[number].memory.memory_id], timeout_seconds=SECONDS)
+        before = len(seen)
+        for _ in range(3):
             store.compact(TENANT, timeout_seconds=SECONDS)
+        during = len(seen) - before
         done.set()
         for thread in threads:
             thread.join(SECONDS)
-        assert seen and min(seen) >= 47 and len(written) > 0
-        assert len(load(store, "writer")) == len(written) and len(load(store, "user")) == 47
+        assert during > 3 and set(seen) == {50}
+        found = load(store, "writer")
+        assert set(found) == set(expected) and all(same(found[i], expected[i]) for i in expected)
+        assert set(load(store, "user")) == {r.memory.memory_id for r in untouched}
 
     def test_what_was_compacted_and_not_changed_is_not_rewritten(
         self, path: Path, store: MilvusStore
@@ -179,9 +190,17 @@ class FaultyCalls:
 
 
 CHANGES = frozenset(
-    ("create_collection", "upsert", "flush", "rename_collection", "load_collection", "drop_collection")
+    (
+        "create_collection",
+        "upsert",
+        "delete",
+        "flush",
+        "rename_collection",
+        "load_collection",
+        "drop_collection",
+    )
 )
-STEPS = 8
+STEPS = 10
 """Changes that one rewrite makes; one more step does not exist (the first test says so)."""
 SETTINGS = Settings(DIMENSION, EMBEDDER, "FLAT", {}, "Strong")
 
@@ -219,10 +238,10 @@ class TestInterruptedRewrite:
         catalog, rewriter = parts.restart()
         name = filled(parts, catalog, "counted")
         parts.calls.arm(STEPS + 1, answer_lost=False, for_good=True)
-        rewriter.rewrite(name, soon())
+        rewrite(rewriter, name)
         parts.calls.arm(STEPS, answer_lost=False, for_good=True)
         with pytest.raises(StoreUnavailable):
-            rewriter.rewrite(name, soon())
+            rewrite(rewriter, name)
         parts.calls.arm(0, answer_lost=False, for_good=False)
 
     @pytest.mark.parametrize("answer_lost", [False, True], ids=["not-reached", "answer-lost"])
@@ -234,7 +253,7 @@ class TestInterruptedRewrite:
         name = filled(parts, catalog, f"died{step}{answer_lost}")
         parts.calls.arm(step, answer_lost=answer_lost, for_good=True)
         with pytest.raises(StoreUnavailable):
-            rewriter.rewrite(name, soon())
+            rewrite(rewriter, name)
         parts.calls.arm(0, answer_lost=False, for_good=False)
         catalog, rewriter = parts.restart()
         rewriter.recover(collections(parts, name), soon())
@@ -249,10 +268,10 @@ class TestInterruptedRewrite:
         name = filled(parts, catalog, f"once{step}{answer_lost}")
         parts.calls.arm(step, answer_lost=answer_lost, for_good=False)
         with pytest.raises(StoreUnavailable):
-            rewriter.rewrite(name, soon())
+            rewrite(rewriter, name)
         parts.calls.arm(0, answer_lost=False, for_good=False)
         assert whole(parts, catalog, name), "readable without any further step"
-        rewriter.rewrite(name, soon())
+        rewrite(rewriter, name)
         assert whole(parts, catalog, name) and collections(parts, name) == [name]
 
     def test_the_old_one_alone_is_put_back(self, parts: Parts) -> None:
@@ -261,6 +280,13 @@ class TestInterruptedRewrite:
         parts.calls("rename_collection", name, name + "_old", deadline=soon())
         rewriter.recover(collections(parts, name), soon())
         assert whole(parts, parts.restart()[0], name)
+
+
+def rewrite(rewriter: Rewriter, name: str) -> None:
+    """With two rows that changed during the copy, one of which is no more."""
+    rewriter.begin(name, soon())
+    rewriter.copy(name, soon())
+    rewriter.finish(name, ["m0", "purged"], soon())
 
 
 def filled(parts: Parts, catalog: Catalog, tenant: str) -> str:

@@ -11,43 +11,53 @@ Each step leaves a state that `recover` can tell from the others:
     NAME_old, NAME_rewrite         the copy is finished and takes NAME's place
     NAME, NAME_old                 the copy took its place; the old one goes
 
-Writers wait for the whole of it, readers for the swap only.
+Writers and readers go on during the copy. Writers wait while what they changed meanwhile is copied again, readers
+for the swap only.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ...domain.errors import StoreUnavailable
 from . import filters
 from .calls import Deadline, MilvusCalls
 from .catalog import Catalog, batches
 from .gate import Gate
-from .schema import ALL_COLUMNS
+from .schema import ALL_COLUMNS, Column
 
 _COPY = "_rewrite"
 _OLD = "_old"
+_COPY_ROWS = 500
+"""At once: as long as one batch is written, other writers wait."""
 _PUT_RIGHT_SECONDS = 5.0
 
 
 class Rewriter:
-    """For the holder of the writers' turn."""
+    """One rewrite of a collection at a time: `begin` and `finish` by the holder of the writers' turn, `copy`
+    between them by anybody, beside readers and writers."""
 
     def __init__(self, calls: MilvusCalls, catalog: Catalog, gate: Gate) -> None:
         self._calls = calls
         self._catalog = catalog
         self._gate = gate
 
-    def rewrite(self, name: str, deadline: Deadline) -> None:
-        """Copy what remains and swap. Raises StoreUnavailable; `name` then is as it was, or is put right by the
-        next `recover`, with which the next `rewrite` begins."""
-        copy, old = name + _COPY, name + _OLD
+    def begin(self, name: str, deadline: Deadline) -> None:
+        """Put right what an earlier rewrite left, and make room for the copy. Raises StoreUnavailable, as the
+        others do; `name` then is as it was, or is put right by the next `recover`, which `begin` is too."""
         self._put_right(name, deadline)
-        self._catalog.create(copy, deadline)
-        remaining = self._catalog.ids(name, filters.ANYTHING, deadline)
-        for batch in batches(remaining, self._catalog.page_rows):
-            page = self._catalog.by_ids(name, batch, deadline)
-            rows = [{key: row[key] for key in ALL_COLUMNS} for row in page]
-            self._calls("upsert", copy, rows, deadline=deadline)
+        self._catalog.create(name + _COPY, deadline)
+
+    def copy(self, name: str, deadline: Deadline) -> None:
+        """Copy what there is; whoever writes meanwhile has to remember the ids for `finish`."""
+        for batch in batches(self._catalog.ids(name, filters.ANYTHING, deadline), self._copy_rows):
+            self._copy_batch(name, batch, deadline)
+
+    def finish(self, name: str, changed: Collection[str], deadline: Deadline) -> None:
+        """Bring the rows written or removed during the copy up to date, and swap."""
+        copy, old = name + _COPY, name + _OLD
+        for batch in batches(changed, self._copy_rows):
+            self._calls("delete", copy, filter=filters.any_of(Column.MEMORY_ID, batch), deadline=deadline)
+            self._copy_batch(name, batch, deadline)
         self._calls("flush", copy, deadline=deadline)
         with self._gate.swap(deadline):
             try:
@@ -60,6 +70,16 @@ class Rewriter:
                     self._put_right(name, Deadline.after(_PUT_RIGHT_SECONDS))
                 raise
         self._calls("drop_collection", old, deadline=deadline)
+
+    @property
+    def _copy_rows(self) -> int:
+        return min(_COPY_ROWS, self._catalog.page_rows)
+
+    def _copy_batch(self, name: str, ids: Sequence[str], deadline: Deadline) -> None:
+        page = self._catalog.by_ids(name, ids, deadline)
+        if page:
+            rows = [{key: row[key] for key in ALL_COLUMNS} for row in page]
+            self._calls("upsert", name + _COPY, rows, deadline=deadline)
 
     def _put_right(self, name: str, deadline: Deadline) -> None:
         ours = (name, name + _COPY, name + _OLD)

@@ -1,7 +1,8 @@
 """The vector store on Milvus: one schema for Milvus Lite and for a server."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -96,7 +97,7 @@ class MilvusStore:
         engine = self._engine
         name = engine.catalog.ensure(tenant, knowledge=knowledge, deadline=deadline)
         with engine.gate.write(deadline):
-            engine.changed(name)
+            engine.changed(name, latest)
             for batch in batches(latest.values(), engine.write_rows):
                 engine.calls("upsert", name, batch, deadline=deadline)
                 engine.wrote(name, len(batch), deadline)
@@ -162,7 +163,7 @@ class MilvusStore:
         if name is None:
             return
         with engine.gate.write(deadline):
-            engine.changed(name)
+            engine.changed(name, memory_ids)
             for batch in batches(dict.fromkeys(memory_ids), _DELETE_IDS):
                 # Never `ids=`: the driver puts them into a filter without escaping.
                 chosen = filters.any_of(Column.MEMORY_ID, batch)
@@ -191,8 +192,9 @@ class MilvusStore:
         return sorted(hits, key=lambda hit: -hit.score)
 
     def compact(self, tenant: str, *, timeout_seconds: float) -> None:
-        """On Lite: afterwards no file holds a row that was purged or overwritten. On a server: asks for it; the
-        server drops replaced files by its own garbage collection, hours later."""
+        """On Lite: afterwards no file holds a row that was purged or overwritten before the call; others write and
+        read on meanwhile. On a server: asks for it; the server drops replaced files by its own garbage collection,
+        hours later."""
         deadline = Deadline.after(timeout_seconds)
         engine = self._engine
         for knowledge in (False, True):
@@ -258,6 +260,9 @@ class _Opened:
         next."""
         self._clean: set[str] = set()
         """Collections without a change since they were rewritten."""
+        self._rewriting = threading.Lock()
+        self._changed_meanwhile: dict[str, set[str]] = {}
+        """Ids written or removed since the copy began, of the collection that is being rewritten."""
 
     def open(self, tenants: Sequence[str], deadline: Deadline) -> None:
         if self.lite:
@@ -289,9 +294,12 @@ class _Opened:
                 ready[0], filters.any_of(Column.MEMORY_ID, ["-"]), [Column.MEMORY_ID], deadline
             )
 
-    def changed(self, name: str) -> None:
+    def changed(self, name: str, memory_ids: Iterable[str]) -> None:
         """Before a change, since one that failed may have been made all the same."""
         self._clean.discard(name)
+        meanwhile = self._changed_meanwhile.get(name)
+        if meanwhile is not None:
+            meanwhile.update(memory_ids)
 
     def wrote(self, name: str, rows: int, deadline: Deadline) -> None:
         if not self.lite:
@@ -302,16 +310,32 @@ class _Opened:
             self._unflushed[name] = 0
 
     def compact(self, name: str, deadline: Deadline) -> None:
-        if self.lite:
-            with self.gate.write(deadline):
-                if name in self._clean:
-                    return
-                self._rewriter.rewrite(name, deadline)
-                self._unflushed[name] = 0
-                self._clean.add(name)
-        else:
+        if not self.lite:
             self.calls("flush", name, deadline=deadline)
             self.calls("compact", name, deadline=deadline)
+            return
+        if not self._rewriting.acquire(timeout=deadline.remaining_seconds()):
+            raise StoreUnavailable("the vector store is being rewritten")
+        try:
+            self._rewrite(name, deadline)
+        finally:
+            self._changed_meanwhile.pop(name, None)
+            self._rewriting.release()
+
+    def _rewrite(self, name: str, deadline: Deadline) -> None:
+        with self.gate.write(deadline):
+            if name in self._clean:
+                return
+            self._rewriter.begin(name, deadline)
+            self._changed_meanwhile[name] = set()
+        self._rewriter.copy(name, deadline)
+        with self.gate.write(deadline):
+            changed = self._changed_meanwhile.pop(name)
+            self._rewriter.finish(name, changed, deadline)
+            self._unflushed[name] = 0
+            if not changed:
+                # What changed meanwhile may have been copied before it did.
+                self._clean.add(name)
 
 
 def _address(uri: str) -> str:
