@@ -1,7 +1,7 @@
 """Evidence recall on LoCoMo (Maharana et al., 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents").
 
-The file is given by path and never shipped: its licence is non-commercial. Each turn of a conversation is a memory;
-a question counts by the share of its evidence turns among the best 5 and 10. Nothing is tuned on it.
+The file is given by path and never shipped: its licence is non-commercial. Each turn of a conversation is a memory
+(who said it, what, on which date); a question counts by the share of its evidence turns among the best 5 and 10. Nothing is tuned on it.
 """
 
 import json
@@ -31,15 +31,15 @@ def load(path: Path) -> list[dict[str, Any]]:
 
 
 def turns(conversation: dict[str, Any]) -> list[tuple[str, str, int]]:
-    """(dia_id, "speaker: text", Unix second of its session), in order; a shared picture's caption is part of it."""
+    """(dia_id, "speaker: text (date of the session)", Unix second of the session), in order."""
     rows: list[tuple[str, str, int]] = []
     session = 1
     while f"session_{session}_date_time" in conversation or f"session_{session}" in conversation:
         said_at = conversation.get(f"session_{session}_date_time")
         second = int(datetime.strptime(said_at, _TIME).replace(tzinfo=UTC).timestamp()) if said_at else 0
+        date = f" ({said_at.partition(' on ')[2]})" if said_at else ""
         for turn in conversation.get(f"session_{session}", []):
-            caption = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
-            rows.append((turn["dia_id"], f"{turn['speaker']}: {turn['text']}{caption}", second))
+            rows.append((turn["dia_id"], f"{turn['speaker']}: {turn['text']}{date}", second))
         session += 1
     return rows
 

@@ -25,6 +25,9 @@ _COMPACT_TOMBSTONES = 32
 _UNINDEXED_ROWS = 4
 """So many rows, and a 64th of the block, may be behind the postings; they are scanned token by token."""
 
+_ONE_GO_SECONDS = 900
+"""Memories recorded with no longer gaps than this come from one conversation."""
+
 
 class Block:
     """An immutable version of a user's memories."""
@@ -68,6 +71,7 @@ class Block:
             buffers.codes,
             buffers.rows,
             times,
+            _neighbours(times, rows),
             buffers.offsets,
             buffers.tokens,
             buffers.frequencies,
@@ -81,7 +85,7 @@ class Block:
             live,
             max(total_length / live, 1.0) if live else 1.0,
         )
-        self.nbytes = buffers.nbytes() + times.nbytes + postings.nbytes
+        self.nbytes = buffers.nbytes() + times.nbytes + self._columns.neighbours.nbytes + postings.nbytes
         """What it costs to keep, shared buffers included."""
 
     @classmethod
@@ -224,6 +228,18 @@ class Block:
         counts = np.diff(np.concatenate([[0], np.cumsum(found)])[buffers.entry_offsets[: self._rows + 1]])
         mask[counts == len(numbers)] = 1
         return mask
+
+
+def _neighbours(times: NDArray[np.int64], rows: int) -> NDArray[np.int32]:
+    """For each row the live rows recorded before and after it, where no more than `_ONE_GO_SECONDS` lie between;
+    shape (capacity, 2)."""
+    neighbours = np.full((len(times), 2), -1, np.int32)
+    live = np.flatnonzero(times[:rows, 0] != kernels.TOMBSTONE)
+    order = live[np.lexsort((times[live, 2], times[live, 1]))]
+    near = np.diff(times[order, 1]) <= _ONE_GO_SECONDS
+    neighbours[order[1:][near], 0] = order[:-1][near]
+    neighbours[order[:-1][near], 1] = order[1:][near]
+    return neighbours
 
 
 def search_many(pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:

@@ -4,8 +4,9 @@ Rows are unit vectors, so a dot product is the cosine. A row's score is
 
     cosine + LEXICAL_WEIGHT * words
 
-where `words` is its BM25 for the query over the largest possible (0..1), and, as feedback, what it shares with the
-two rows that are best so far (Rocchio's idea, on words: a question names one memory, that memory names the next).
+where `words` is its BM25 for the query over the largest possible (0..1), a share of what the memories recorded just
+before and after it have (they come from one conversation), and, as feedback, what it shares with the two rows that
+are best so far (Rocchio's idea, on words: a question names one memory, that memory names the next).
 
 Large blocks are read twice: all rows as 8-bit codes, which is a quarter of the bytes, then in float32 those rows that
 could still be among the best. Every row has a proven bound on the error of its coded dot product (Cauchy-Schwarz on
@@ -30,7 +31,9 @@ TOMBSTONE = np.iinfo(np.int64).min
 
 LEXICAL_WEIGHT = 2.0
 """Weight of the words beside the cosine; chosen on the retrieval set (docs/adr/0004)."""
-FEEDBACK_WEIGHT = 0.6
+NEIGHBOUR_SHARE = 0.15
+"""Of the words of each of the two neighbours in time."""
+FEEDBACK_WEIGHT = 0.2
 FEEDBACK_ROWS = 2
 FEEDBACK_MOST_ROWS = 0.25
 """A word that more than this share of the rows has links nothing."""
@@ -76,6 +79,8 @@ class Columns(NamedTuple):
     """(4, capacity): scale of the code, length of what the code leaves over, length of the coded vector, words"""
     times: NDArray[np.int64]
     """(capacity, 3): expires_at, created_at, position"""
+    neighbours: NDArray[np.int32]
+    """(capacity, 2): the rows recorded before and after it in one go, -1 = none"""
     offsets: NDArray[np.int64]
     tokens: NDArray[np.uint32]
     frequencies: NDArray[np.float32]
@@ -309,6 +314,17 @@ def _add_words(  # type: ignore[no-untyped-def]
 
 
 @njit(**_STRICT)
+def _share_words(neighbours, times, n, now, own, out):  # type: ignore[no-untyped-def]
+    for row in range(n):
+        total = own[row]
+        for side in range(2):
+            other = neighbours[row, side]
+            if other >= 0 and float64(times[other, 0]) > now:
+                total += float32(NEIGHBOUR_SHARE) * own[other]
+        out[row] = total
+
+
+@njit(**_STRICT)
 def _select(  # type: ignore[no-untyped-def]
     vectors, query, times, n, cosines, slack, lexical, now, after, before, min_score, mask, top_k, rows, scores,
 ):  # fmt: skip
@@ -363,18 +379,18 @@ def _signature(readonly: bool) -> Any:
     query = types.Array(float32, 1, "C", readonly=readonly)
     query_tokens = types.Array(uint32, 1, "C", readonly=readonly)
     return int64(
-        vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], int64[::1], uint32[::1], float32[::1], uint32[::1],
-        int64[::1], int32[::1], float32[::1], int64, int64, types.boolean, int64, float64, query, query_tokens,
-        types.boolean, float64, int64, int64, float64, uint8[::1], int64, int16[::1], float32[:, ::1], float64[::1],
-        int64[:, ::1], int64[::1], float32[:, ::1],
+        vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1], uint32[::1], float32[::1],
+        uint32[::1], int64[::1], int32[::1], float32[::1], int64, int64, types.boolean, int64, float64, query,
+        query_tokens, types.boolean, float64, int64, int64, float64, uint8[::1], int64, int16[::1], float32[:, ::1],
+        float64[::1], int64[:, ::1], int64[::1], float32[:, ::1],
     )  # fmt: skip
 
 
 @njit([_signature(False), _signature(True)], cache=True, **_STRICT)
 def _scan(  # type: ignore[no-untyped-def]
-    vectors, codes, facts, times, offsets, tokens, frequencies, words, starts, entry_rows, entry_frequencies, n,
-    indexed, stale, live, average, query, query_tokens, coded, now, after, before, min_score, mask, top_k,
-    query_codes, work, idf, spans, rows, scores,
+    vectors, codes, facts, times, neighbours, offsets, tokens, frequencies, words, starts, entry_rows,
+    entry_frequencies, n, indexed, stale, live, average, query, query_tokens, coded, now, after, before, min_score,
+    mask, top_k, query_codes, work, idf, spans, rows, scores,
 ):  # fmt: skip
     d = query.shape[0]
     cosines = work[0]
@@ -392,14 +408,16 @@ def _scan(  # type: ignore[no-untyped-def]
     if not coded:
         _dots(vectors[:n], query, cosines)
 
-    for row in range(n):
-        lexical[row] = float32(0.0)
-    if query_tokens.shape[0] > 0:
+    if query_tokens.shape[0] == 0:
+        lexical[:n] = float32(0.0)
+    else:
+        work[3, :n] = float32(0.0)
         lengths = facts[3]
         _add_words(
             query_tokens, query_tokens[:0], 1.0, n, times, lengths, offsets, tokens, frequencies, words, starts,
-            entry_rows, entry_frequencies, n, indexed, stale, live, average, idf, spans, lexical,
+            entry_rows, entry_frequencies, n, indexed, stale, live, average, idf, spans, work[3],
         )  # fmt: skip
+        _share_words(neighbours, times, n, now, work[3], lexical)
         best = _select(
             vectors, query, times, n, cosines, used, lexical, now, after, before, -np.inf, mask, FEEDBACK_ROWS, rows,
             scores,
@@ -444,7 +462,7 @@ class _Scratch(threading.local):
         self.results = results
         self.arrays = (
             np.empty(dimension, np.int16),
-            np.empty((3, rows), np.float32),
+            np.empty((4, rows), np.float32),
             np.empty(MAX_TOKENS, np.float64),
             np.empty((MAX_TOKENS, 2), np.int64),
             np.empty(results, np.int64),
@@ -526,10 +544,10 @@ def warm_up() -> None:
     vectors = np.eye(5, 8, dtype=np.float32)
     codes, rows = np.empty((5, 8), np.int8), np.ones((4, 5), np.float32)
     code_rows(vectors, 0, 5, codes, rows)
+    none, numbers = np.empty(0, np.uint32), np.empty(0, np.float32)
     columns = Columns(
-        vectors, codes, rows, np.full((5, 3), NEVER), np.zeros(6, np.int64), np.empty(0, np.uint32),
-        np.empty(0, np.float32), np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty(0, np.int32),
-        np.empty(0, np.float32), 5, 5, False, 5, 1.0,
+        vectors, codes, rows, np.full((5, 3), NEVER), np.full((5, 2), -1, np.int32), np.zeros(6, np.int64), none,
+        numbers, none, np.zeros(1, np.int64), np.empty(0, np.int32), numbers, 5, 5, False, 5, 1.0,
     )  # fmt: skip
     query = vectors[0].copy()
     for writeable in (True, False):

@@ -13,6 +13,7 @@ from .fused import (
     FEEDBACK_WEIGHT,
     K1,
     LEXICAL_WEIGHT,
+    NEIGHBOUR_SHARE,
     TOMBSTONE,
     B,
     Columns,
@@ -45,7 +46,12 @@ def search(
         cosines = columns.vectors[:n].astype(np.float32) @ query
     lexical = np.zeros(n, np.float32)
     if query_tokens is not None and len(query_tokens):
-        lexical += words(columns, query_tokens.tolist(), n)
+        own = words(columns, query_tokens.tolist(), n)
+        lexical += own
+        for row in range(n):
+            for other in columns.neighbours[row].tolist():
+                if other >= 0 and times[other, 0] > now:
+                    lexical[row] += NEIGHBOUR_SHARE * own[other]
         first, scores = best(cosines, lexical, times, allowed, FEEDBACK_ROWS)
         for row, score in zip(first, scores[:, 0], strict=True):
             if score > 0:

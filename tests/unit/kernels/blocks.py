@@ -60,9 +60,10 @@ def make_columns(
     before = times.copy()
     before[rng.random(n) < 0.5, 0] = kernels.NEVER
     postings = invert(offsets, tokens, frequencies, before, indexed) if indexed else EMPTY
+    neighbours = rng.integers(-1, max(n, 1), (n, 2)).astype(np.int32)
     average = float(rows[3][live].mean()) if live.any() else 1.0
     return kernels.Columns(
-        vectors, codes, rows, times, offsets, tokens, frequencies, postings.words, postings.starts,
+        vectors, codes, rows, times, neighbours, offsets, tokens, frequencies, postings.words, postings.starts,
         postings.entry_rows, postings.entry_frequencies, n, indexed, True, int(live.sum()), max(average, 1.0),
     )  # fmt: skip
 
