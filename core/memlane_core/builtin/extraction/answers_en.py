@@ -118,7 +118,9 @@ def complete(question: str, answer: str, memo: Memo) -> Completed | None:
         )
     if not said or words.FILLER.match(said) or words.TALK.match(said) or _OFFER.match(asked):
         return None
-    if not is_fragment(said) and (not words.PREPOSITION_START.match(said) or _SENTENCE.match(said)):
+    if re.match(r"who is (?:there|this)\b", asked, re.I):
+        return None
+    if not is_fragment(said) and not _ADVERBIAL_START.match(said):
         return None
     return _phrase(asked, lower_first(said), memo)
 
@@ -167,10 +169,11 @@ _BARE_WH = re.compile(
     r"^(?:(?P<preposition>for|to|from|in|at|by|with|on|since) )?(?:which|what|who|whom|when|where|why|how)(?: much| many| long| often| one| ones| soon| far)?$",
     re.I,
 )
-_SENTENCE = re.compile(
-    r"(?:the|a|an|all|both|some|one|any|each|every|no|our|my)\b[\w ,'-]* (?:is|are|was|were|has|have|will|would|can)\b",
+_ADVERBIAL_START = re.compile(
+    r"^(?:not|about|around|approximately|roughly|only|just|maybe|mostly|mainly|almost|nearly|over|under|up to|at (?:least|most)|between|until|till|after|before|because|for|in|at|on|by|with|from|through|via|every|each|once|twice|whenever|when|if|as soon as|within|to|since|during|less than|more than|no (?:more|less|later) than|usually|probably|ideally|preferably)\b|^\W*\d|^(?:[A-Z]{3}|[€£$])\s?\d",
     re.I,
 )
+"""A sentence that still answers: its verb stands in a clause that hangs on one of these."""
 
 
 def lower_first(said: str) -> str:

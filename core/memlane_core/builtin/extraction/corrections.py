@@ -15,18 +15,18 @@ _ZH_N = "零一二两三四五六七八九十百千万亿半"
 _MONTH = "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
 _CURRENCY = "USD|EUR|GBP|CNY|RMB|HKD|SGD|JPY|AUD|CAD|CHF|NZD|US\\$|HK\\$|[$€£¥]"
 _AMOUNT = re.compile(
-    rf"\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})\b(?: \d{{4}})?|\b(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b|\d{{1,2}}月\d{{1,2}}[日号號]|20\d\d-\d\d-\d\d"
+    rf"\bthe \d{{1,2}}(?:st|nd|rd|th)\b|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTH})\b(?: \d{{4}})?|\b(?:{_MONTH}) \d{{1,2}}(?:st|nd|rd|th)?\b|\d{{1,2}}月\d{{1,2}}[日号號]|20\d\d-\d\d-\d\d"
     rf"|(?:(?:{_CURRENCY})\s?)?(?:\d[\d,]*(?:\.\d+)?|[{_ZH_N}]{{1,8}}(?=[元块万亿张个名人家笔台套天年月岁成点号%]|美|欧|英|港|日))\s?(?:[十百千万亿]+|(?:thousand|million|billion|grand|bn|mn|[kKmM])\b)?\s?(?:%|percent|per cent|(?:个)?(?:工作日|小时|分钟|百分点|月|星期)|[元块张名人位家笔台套天年月岁成份辆条件户间号周头]|美元|美金|欧元|英镑|港币|港元|日元|人民币|dollars?|euros?|pounds?|years?|months?|weeks?|days?|people|employees|staff|units|orders|invoices)?"
     rf"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine|hundred|thousand|million))*(?: (?:percent|years?|months?|weeks?|days?|people|employees|staff|units))?",
     re.I,
 )
 _MARK_ZH = re.compile(
     r"(?:^|[，,])(?:[啊哦噢哎呃唉诶嗯呀]|等等|等一下|等下|抱歉|不好意思|对不起|sorry)*[，,]?(?:我)?(?:刚才|刚刚|之前|前面)?(?:名?字|名字|数字|金额|日期|时间|单位|人名|地址)?"
-    r"(?:不对|不是|不，|[说讲记搞弄写打看][错岔]了?|說錯了?|口误|更正一下|更正|纠正一下|纠正|准确地?说|应该是|应该|实际上?是|其实是|改口)[了啊哈，,：:。 ]*(?:应该)?(?:是|说)?"
+    r"(?:不对|不是|不，|[说讲记搞弄写打看报算][错岔混反串]了?|[\u4e00-\u9fff]{0,4}?(?:[说讲记搞弄写打看报算][错岔混反串]了?|[报说写看算记打]成)|說錯了?|口误|更正一下|更正|纠正一下|纠正|准确地?说|应该是|应该|实际上?是|其实是|改口)[了啊哈，,：:。 ]*(?:应该)?(?:是|说)?"
 )
 _MARK_RATHER_ZH = re.compile(r"(?:^|[，,])[^，,]{1,4}(?:应该|应|实际上?|其实)(?:是|为)")
 _MARK_EN = re.compile(
-    r"(?:^|[,;]\s|\s[–—-]\s)(?:oh,? |oops,? |ah,? |no,? |wait,? |but )*(?:actually|wait|sorry|apologies|my mistake|my bad|i mean(?:t)?|correction|scratch that|strike that|make (?:that|it)|hang on|hold on|i misspoke|let me correct (?:that|myself)|i got that wrong|that(?:'s| is| was) (?:wrong|not right|a typo|the old one|a slip|a mistake)|i should have said|no,? (?=(?:it'?s|make|that'?s)\b)|or rather|rather)\b[\s,.:;–—-]*",
+    r"(?:^|[,;]\s|\s[–—-]\s)(?:oh,? |oops,? |ah,? |no,? |wait,? |but )*(?:actually|wait|sorry|apologies|my mistake|my bad|i mean(?:t)?|correction|scratch that|strike that|make (?:that|it)|hang on|hold on|i misspoke|i misread(?: it| that)?|i mixed (?:it|them|that|those) up|i got (?:it|that|them) wrong|let me correct (?:that|myself)|i got that wrong|that(?:'s| is| was) (?:wrong|not right|a typo|the old one|a slip|a mistake)|i should have said|no,? (?=(?:it'?s|make|that'?s)\b)|or rather|rather)\b[\s,.:;–—-]*",
     re.I,
 )
 _PAIRS = tuple(
@@ -76,7 +76,7 @@ def apply_correction(sentence: str, memo: Memo, index: int, *, chinese: bool) ->
     own = _in_sentence(before, after)
     if own is not None:
         return own
-    old = _replace_quantity(memo, after)
+    old = _replace_quantity(memo, after, sentence)
     if old is not None:
         return (
             ""
@@ -160,31 +160,54 @@ def _in_sentence(before: str, after: str) -> str | None:
     return None
 
 
-def _replace_quantity(memo: Memo, text: str) -> str | None:
+def _replace_quantity(memo: Memo, text: str, sentence: str) -> str | None:
     """The number of `text` takes the place of an earlier one that counts the same thing. Returns the old one."""
     old = None
     if re.search(r"\b(?:also|too|another|as well)\b|也|还有|另外", text):
         return None
     clauses = [c for c in re.split(r"，|[,;；](?!\d)", text) if amounts(c)]
     for said in amounts(clauses[0]) if clauses else []:
-        for draft, place in _places(memo, said, clauses[0]):
+        for draft, place in _places(memo, said, sentence, clauses[0]):
             old = old or place.text
-            draft.content = draft.content[: place.start] + said.text + draft.content[place.end :]
+            draft.content = (
+                draft.content[: place.start]
+                + _in_place_of(place.text, said.text)
+                + draft.content[place.end :]
+            )
             break
     return old
 
 
-def _places(memo: Memo, said: _Said, text: str) -> Iterator[tuple[Draft, _Said]]:
+def _in_place_of(old: str, new: str) -> str:
+    """The new value with what only the old one said: the month of "4 November", the noun of "12 employees"."""
+    day = re.fullmatch(r"the (?P<d>\d{1,2})(?:st|nd|rd|th)|(?P<z>\d{1,2})[日号號]", new)
+    month = re.fullmatch(
+        r"(?P<a>(?:20\d\d年)?\d{1,2}月)\d{1,2}(?P<b>[日号號]?)|\d{1,2}(?P<c>(?:st|nd|rd|th)? [A-Za-z]+.*)|(?P<e>[A-Za-z]+ )\d{1,2}",
+        old,
+    )
+    if day and month:
+        number = day["d"] or day["z"]
+        if month["c"]:
+            return number + re.sub(r"^(?:st|nd|rd|th)", "", month["c"])
+        return f"{month['a'] or month['e']}{number}{month['b'] or ''}"
+    if re.fullmatch(r"[\d,.]+", new):
+        noun = re.fullmatch(r"[\d,.]+(?P<noun>\s?[A-Za-z]{3,}|[张个名人位家笔台套辆条件户间头])", old)
+        return new + noun["noun"] if noun else new
+    return new
+
+
+def _places(memo: Memo, said: _Said, text: str, clause: str) -> Iterator[tuple[Draft, _Said]]:
     """Where the same thing is counted: facts that share a word with the correction first, then the newest."""
     found = []
     for age, draft in enumerate(reversed(memo.drafts)):
-        for place in reversed(amounts(draft.content)):
-            if _counts_the_same(place.quantity, said.quantity):
-                found.append((not _shares_word(draft.content, text), age, draft, place))
-                break
+        same = [p for p in amounts(draft.content) if _counts_the_same(p.quantity, said.quantity)]
+        if same:
+            # Of several numbers the one whose own words are named, else the last.
+            named = [p for p in same if _shares_word(draft.content[max(0, p.start - 8) : p.end + 4], text)]
+            found.append((not _shares_word(draft.content, text), age, draft, (named or same)[-1]))
     found.sort(key=lambda f: f[:2])
-    chinese = re.search(r"[\u4e00-\u9fff]", text) is not None
-    short = len(text) <= 16 if chinese else len(text.split()) <= 6
+    chinese = re.search(r"[\u4e00-\u9fff]", clause) is not None
+    short = len(clause) <= 16 if chinese else len(clause.split()) <= 6
     for strange, _, draft, place in found:
         if not strange or short:
             yield draft, place

@@ -46,10 +46,27 @@ _COMPANY_CALLED = re.compile(
 )
 
 
+_OTHERS = re.compile(
+    r"下面|旗下|下属|控股的|[子分母]公?司?$|客户|供应|对方|[他她它]|合作|朋友|我[爸妈哥姐弟妹]|老婆|老公|那家|这家|一家|隔壁"
+)
+_OTHER_CALLED = re.compile(
+    r"(?:公司|厂|店|集团|企业|机构|合作社|客户|供应商)(?:名字)?叫(?:做)?(?P<name>[\u4e00-\u9fff]{2,8}?)(?=[，。；,;]|$|的)"
+)
+
+
 def company_name(text: str) -> str:
     """The name by which the customer calls his own firm, "" if none is told here."""
     match = _COMPANY_CALLED.search(text)
-    return next((name for name in match.groups() if name), "") if match else ""
+    if not match or _OTHERS.search(re.split(r"[，。]", text[: match.start()])[-1]):
+        return ""
+    return next((name for name in match.groups() if name), "")
+
+
+def note_firm(text: str, memo: Memo) -> None:
+    """Another firm that is given its name ("下面的物业公司叫融禾物业"): what "它" is afterwards."""
+    match = _OTHER_CALLED.search(text)
+    if match and match["name"] != company_name(text):
+        memo.meet(Person(match["name"], name=match["name"]))
 
 
 def rewrite(text: str, memo: Memo) -> str:

@@ -315,6 +315,12 @@ def _accepts(text: str) -> bool:
     if words.ACCEPT.match(text):
         return True
     parts = [p.strip() for p in re.split(r",\s", text) if p.strip()]
+    if (
+        len(parts) == 2
+        and re.match(r"yes,? please$|please do$", parts[0], re.I)
+        and words.REQUEST.match(parts[1])
+    ):
+        return True
     return any(words.ACCEPT.match(p) for p in parts) and all(
         words.ACCEPT.match(p) or words.FILLER.match(p) or words.PRAISE.match(p) for p in parts
     )

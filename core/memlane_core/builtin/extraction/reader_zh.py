@@ -13,7 +13,7 @@ from . import when_zh
 from .answers_zh import asked_about, complete, is_nominal
 from .corrections import apply_correction
 from .memo import Draft, Memo, Person, Turn
-from .persons_zh import company_name, note_kin, pronouns, rewrite
+from .persons_zh import company_name, note_firm, note_kin, pronouns, rewrite
 from .proposals import advice_zh, option
 from .segments import Sentence, clauses_zh, sentences
 from .validity import expiry
@@ -82,6 +82,7 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
     corrected = apply_correction(sentence.text, memo, turn.index, chinese=True)
     if corrected is not None:
         clauses = clauses_zh(corrected)
+    note_firm(sentence.text, memo)
     units: list[_Unit] = []
     open_unit = False
     hypothetical = False
@@ -135,6 +136,8 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
             clause = f"用户选{words.CHOICE.sub('', clause).rstrip('吧了')}" + (
                 f"（{explained}）" if explained else ""
             )
+        if not question and _echoes(clause, turn):
+            continue
         if _request(clause) or _chatter(clause, bool(units)):
             _note_people(clause, memo)
             open_unit = False
@@ -188,6 +191,15 @@ def _request(clause: str) -> bool:
     if not words.REQUEST.match(clause):
         return False
     return not words.STANDING.search(clause) or words.QUESTION_WORDS.search(clause) is not None
+
+
+def _echoes(clause: str, turn: Turn) -> bool:
+    """Only repeats the assistant's words, to comment on them."""
+    if len(clause) > 8 or words.SELF.search(clause) or words.MENTAL.search(clause):
+        return False
+    letters = re.sub(r"\d", "", clause)
+    grams = {letters[i : i + 2] for i in range(len(letters) - 1)}
+    return bool(grams) and sum(g in turn.answer_to for g in grams) / len(grams) >= 0.6 and is_nominal(clause)
 
 
 def _chatter(clause: str, continuing: bool) -> bool:

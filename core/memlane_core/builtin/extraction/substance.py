@@ -5,7 +5,6 @@ import re
 
 from ..text.numerals import find_quantities
 from .lexicon_en import BUSINESS as BUSINESS_EN
-from .lexicon_en import KIN as KIN_EN
 from .lexicon_zh import BUSINESS as BUSINESS_ZH
 from .lexicon_zh import CHANNEL, KIN, PERSON
 
@@ -15,9 +14,8 @@ _TELLING_ZH = re.compile(
 _DOING_ZH = re.compile(
     r"^(?:[\d年月日:-]|当周)*用户(?!就|也?是?来)[^，]{0,10}(?:做|开|想|要|办|转|存|买|卖|用|付|收|借|还|学|读|教|养|管|带|改|签|租|贷)|^用户(?:的[^，]{1,6})?(?:是|在)(?!好奇|想)"
 )
-_BEING_EN = re.compile(r"\bUser(?:'s [\w ]{2,20})? (?:is|was) (?:an?|the|from|based|in|at|not|also|\d)\b")
-_TELLING_EN = re.compile(
-    rf"\b(?:likes?|loves?|hates?|dislikes?|prefers?|wants?|needs?|lives?|works?|moved?|retire[ds]?|married|divorced|widowed|allergic|vegetarian|smokes?|drinks?|owns?|rents?|runs?|owes?|agreed|decided|asks|can't stand|gone off|afraid|worried|worries|nervous|diabet\w*|blind|deaf|stroke|pregnant|baby|born|birthday|name|called|phone|email|letters?|sms|text|english|chinese|german|french|language|branch|online|travel\w*|leave|holiday|went to|going to|{KIN_EN})\b",
+_CHATTY_EN = re.compile(
+    r"\b(?:silly|bored|coffee|lunch|tea break|train|bus|sleep|asleep|weather|rain|sunny|joking|kidding|lol|haha|chat|hello|hi|app|website|bot|robot|grind|weekend|guess|suppose)\b",
     re.I,
 )
 
@@ -27,9 +25,9 @@ def tells_something(content: str, *, chinese: bool) -> bool:
     if any(not q.weak for q in find_quantities(re.sub(r"20\d\d-\d\d-\d\d", "", content))):
         return True
     if not chinese:
-        if _BEING_EN.search(content):
-            return True
-        return BUSINESS_EN.search(content) is not None or _TELLING_EN.search(content) is not None
+        return BUSINESS_EN.search(content) is not None or (
+            "User" in content and not _CHATTY_EN.search(content)
+        )
     return (
         BUSINESS_ZH.search(content) is not None
         or _TELLING_ZH.search(content) is not None
