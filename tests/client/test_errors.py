@@ -103,7 +103,7 @@ def test_details_that_are_no_status_do_not_hide_the_error(caller: Caller, server
 def test_no_server_is_unavailable(server: ScriptedServer) -> None:
     server.stop()
     with memlane.Client(server.target) as client, pytest.raises(memlane.Unavailable):
-        client.echo(b"x", timeout=2.0)
+        client.echo(b"x", timeout=30.0)
 
 
 def test_the_status_of_a_part_is_the_same_error() -> None:

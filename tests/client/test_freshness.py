@@ -1,11 +1,15 @@
 """A client reads its own writes: which freshness its reads ask for."""
 
+import itertools
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import grpc
 import pytest
 
-from memlane import Consistency, Search
+from memlane import Client, Consistency, Search
 from memlane._freshness import Freshness
 from memlane.v1 import (
     compliance_service_pb2,
@@ -157,6 +161,40 @@ def test_an_erasure_is_seen_by_the_next_read(caller: Caller, server: ScriptedSer
     caller.call("forget_user", "c-1", operator="o", reason="客户要求")
     caller.call("search_memories", "c-1", "q")
     assert asked(server.requests("SearchMemories")[0]) == "gone"
+
+
+def test_threads_that_share_a_client_each_read_their_own_writes(server: ScriptedServer) -> None:
+    """The server numbers the writes as a journal does. A read may ask for its user's last number, a later one, or
+    everything; never for less, whatever the other threads do."""
+    journal, numbering = itertools.count(1), threading.Lock()
+    rounds, users = 25, ("c-0", "c-1", "c-2")
+
+    def write(request: Any, context: grpc.ServicerContext) -> Any:
+        with numbering:
+            return memory_service_pb2.CreateMemoryResponse(written_at=token(str(next(journal))))
+
+    def read(request: Any, context: grpc.ServicerContext) -> Any:
+        # The head of the journal, as a fully consistent read tells it.
+        with numbering:
+            return memory_service_pb2.SearchMemoriesResponse(read_at=token(str(next(journal))))
+
+    server.then("CreateMemory", *[write] * 2 * len(users) * rounds)
+    server.then("SearchMemories", *[read] * 2 * len(users) * rounds)
+
+    def live(client: Client, user: str, mark: str) -> None:
+        for turn in range(rounds):
+            own = int(client.create_memory(user, "新的事实").written_at)
+            client.search_memories(user, f"{mark} {turn} {own}", timeout=30.0)
+
+    with Client(server.target) as client, ThreadPoolExecutor(6) as pool:
+        lives = [pool.submit(live, client, user, mark) for user in users for mark in ("甲", "b")]
+        for one in lives:
+            one.result(60)
+    reads = server.requests("SearchMemories")
+    assert len(reads) == 2 * len(users) * rounds
+    for request in reads:
+        own, wanted = int(request.query.rpartition(" ")[2]), asked(request)
+        assert wanted == "fully_consistent" or int(wanted) >= own
 
 
 def test_overlapping_writes_are_settled_by_one_full_read() -> None:

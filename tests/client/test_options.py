@@ -177,12 +177,12 @@ def test_mutual_tls(kind: str, mutual: ScriptedServer, authority: Authority) -> 
     certificate, key = authority.issue("client")
     tls = TLS(authority.root, certificate, key.read_bytes(), server_name="memlane.test")
     caller = CALLERS[kind](mutual.target, tls=tls, token="t")
-    caller.call("echo", timeout=10.0)
+    caller.call("echo", timeout=30.0)
     caller.close()
     assert mutual.seen[0].metadata["authorization"] == "Bearer t"
 
 
 def test_a_client_without_certificate_gets_nowhere(mutual: ScriptedServer, authority: Authority) -> None:
     with memlane.Client(mutual.target, tls=TLS(authority.root)) as client, pytest.raises(memlane.Unavailable):
-        client.echo(timeout=5.0)
+        client.echo(timeout=30.0)
     assert mutual.seen == []

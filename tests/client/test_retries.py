@@ -107,10 +107,10 @@ def test_all_tries_share_one_deadline(connect: Connect, server: ScriptedServer) 
     server.then("GetMemory", unavailable(), unavailable(), hang)
     even = RetryPolicy(initial_backoff_seconds=0.2, multiplier=1.0)
     with pytest.raises(memlane.DeadlineExceeded):
-        connect(retry=even).call("get_memory", "c-1", "m-1", timeout=1.0)
+        connect(retry=even).call("get_memory", "c-1", "m-1", timeout=2.0)
     first, second, third = [call.seconds_left or 0.0 for call in server.seen]
     # A pause has at least half of its length; what the network adds only takes more time away.
-    assert first < 1.05 and second < 0.95 and third < 0.85
+    assert first < 2.05 and second < 1.95 and third < 1.85
 
 
 def test_a_backoff_longer_than_the_deadline_raises_the_error_itself(
@@ -146,7 +146,7 @@ def test_every_call_has_a_deadline(
 ) -> None:
     caller.call(method, *arguments)
     left = server.seen[-1].seconds_left
-    assert left is not None and most - 2.0 < left < most + 0.5
+    assert left is not None and most * 0.4 < left < most + 0.5
 
 
 def test_deadlines_can_be_chosen(connect: Connect, server: ScriptedServer) -> None:

@@ -9,6 +9,7 @@ class allows None.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
+from operator import attrgetter
 from types import NoneType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_args, get_type_hints
 
@@ -91,9 +92,9 @@ def _getter(descriptor: Any, may_be_none: bool) -> Getter:
             return lambda m: tuple(getattr(m, name))
         if may_be_none:
             return lambda m: getattr(m, name) if m.HasField(name) else None
-        return lambda m: getattr(m, name)
+        return attrgetter(name)
     if kind.full_name == "memlane.v1.ConsistencyToken":
-        return lambda m: getattr(m, name).token
+        return attrgetter(f"{name}.token")
     decode = _SPECIAL.get(kind.full_name) or _CLASSES[kind.full_name].from_proto
     if _is_repeated(descriptor):
         return lambda m: tuple(map(decode, getattr(m, name)))

@@ -25,7 +25,8 @@ def to_timestamp(moment: datetime | None) -> Timestamp | None:
 
 def to_datetime(timestamp: Timestamp) -> datetime:
     """UTC, to the microsecond."""
-    return _EPOCH + timedelta(seconds=timestamp.seconds, microseconds=timestamp.nanos // 1000)
+    moment = datetime.fromtimestamp(timestamp.seconds, UTC)
+    return moment + timedelta(microseconds=timestamp.nanos // 1000) if timestamp.nanos else moment
 
 
 def to_duration(span: timedelta | None) -> Duration | None:

@@ -5,6 +5,7 @@ reads as the first member, UNSPECIFIED.
 """
 
 from enum import StrEnum
+from functools import cache
 from typing import Any, Self
 
 
@@ -13,17 +14,23 @@ class WireEnum(StrEnum):
 
     @classmethod
     def from_wire(cls, number: int) -> Self:
-        members = list(cls)
+        members = cls.members()
         return members[number] if 0 <= number < len(members) else members[0]
+
+    @classmethod
+    @cache
+    def members(cls) -> tuple[Self, ...]:
+        """In the order of their numbers."""
+        return tuple(cls)
 
     @classmethod
     def to_wire(cls, name: str) -> Any:
         """Number of a member or of its name in either case (the stubs give the numbers of each enumeration a type of
         their own, hence Any). Raises ValueError, naming what there is."""
         try:
-            return list(cls).index(cls(name.upper()))
+            return cls.members().index(cls(name.upper()))
         except ValueError:
-            raise ValueError(f"{name!r} is none of {', '.join(list(cls)[1:])}") from None
+            raise ValueError(f"{name!r} is none of {', '.join(cls.members()[1:])}") from None
 
 
 class MemoryType(WireEnum):
