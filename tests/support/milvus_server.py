@@ -6,6 +6,7 @@ interfaces while a test runs; nothing but invented data goes in.
 """
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import re
@@ -36,6 +37,7 @@ _FIRST_PORT, _LAST_PORT = 20_000, 32_000
 _TURN = Path(tempfile.gettempdir()) / "memlane-milvus.turn"
 """Locked while a server runs: Milvus keeps its pid in /run/milvus and starts once on a machine."""
 _TURN_SECONDS = 600.0
+_PR_SET_PDEATHSIG = 1
 
 _UNPACK = "import sys, milvus; milvus._initialize_data_files(sys.argv[1])"
 _DATA_DIR = "import os, milvus; print(os.path.join(os.path.dirname(milvus.__file__), 'data'))"
@@ -103,6 +105,7 @@ class MilvusServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=_die_with_the_parent,
             )
         while time.monotonic() - began < timeout_seconds:
             if self._process.poll() is not None:
@@ -205,6 +208,12 @@ class MilvusServer:
             encoding="utf-8",
         )
         shutil.copy(package_data / "glog.conf", self.directory / "configs" / "glog.conf")
+
+
+def _die_with_the_parent() -> None:
+    """Runs in the child: a test run that is killed leaves no server behind. Fires when the thread that started it
+    ends, and fixtures are started by the main thread."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _take_turn() -> int:
