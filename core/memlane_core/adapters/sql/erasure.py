@@ -222,7 +222,7 @@ def _messages(connection: Connection, tenant: str, user_id: str) -> Iterator[tup
         yield from _records(connection, "message", said.order_by(messages.c.seq), messages.c.seq)
 
 
-_BOOKKEEPING = frozenset({"live", "dimension", "unfinished", "serial", "valid_until_us"})
+_BOOKKEEPING = frozenset({"live", "dimension", "unfinished", "serial"})
 
 
 def _json(row: Any) -> str:
