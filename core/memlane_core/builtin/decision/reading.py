@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import rjieba
@@ -256,11 +256,30 @@ def _chinese_words(folded: str, taken: bytearray) -> Iterator[Word]:
 def _cut(folded: str) -> Iterator[tuple[str, str, int, int]]:
     """(word, tag, start, end), names of letters kept whole."""
     position = 0
-    for surface, tag in rjieba.tag(folded):
+    for surface, tag in _whole_units(rjieba.tag(folded)):
         start = folded.index(surface, position)
         position = start + len(surface)
         if surface.strip():
             yield surface, tag, start, position
+
+
+def _whole_units(tokens: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Cuts 一家子公司 as 一家, 子公司 where the dictionary's 一家子 got in the way."""
+    held: tuple[str, str] | None = None
+    for surface, tag in tokens:
+        if held is not None:
+            if surface == "公司":
+                yield held[0].removesuffix("子"), "m"
+                surface, tag = "子公司", "n"
+            else:
+                yield held
+            held = None
+        if surface.endswith("家子") and len(surface) > 1:
+            held = (surface, tag)
+        else:
+            yield surface, tag
+    if held is not None:
+        yield held
 
 
 def _chinese_predicate(tokens: list[tuple[str, str, int, int]], folded: str) -> int:
