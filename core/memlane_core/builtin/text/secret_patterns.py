@@ -9,7 +9,7 @@ NARROW |= {0x3000: 0x20, 0x00A0: 0x20, 0x2010: 0x2D, 0x2011: 0x2D, 0x2012: 0x2D,
 # Kept wide: it ends a clause, and a narrow "," would join "，" to what is taken for a token.
 NARROW |= {ord(c): ord(c) for c in "，；：？！（）"}
 
-_IS = r"(?:['’]s\s+|\s*(?:is|was|are|=|:|：|是|为|為|叫|就是|(?:改|设|設|换|換)(?:成|为|為)了?|changed to|set to|says|reads)\s*)"
+_IS = r"(?:['’]s\s+|\s*(?:is|was|are|used to be|=|:|：|是|为|為|叫|就是|(?:改|设|設|换|換)(?:成|为|為)了?|changed to|set to|says|reads)\s*)"
 _TOKEN = r"(?P<value>[^\s，。；、？！（）“”‘’\"'<>\u4e00-\u9fff]{3,128})"
 _QUOTED = r"[\"'“‘「](?P<quoted>[^\"'”’」\n]{3,128})[\"'”’」]"
 
@@ -24,17 +24,17 @@ NOT_CARD_CUE = re.compile(
 )
 
 SECURITY_CODE = re.compile(
-    r"(?:\bcv[vc]2?\b|\bcvn2?\b|\bcid\b|安全码|安全碼|后三位|後三位|末三位|背面的?(?:那)?[三3][位个]?(?:数字?|數字?|码|碼)?"
-    r"|(?:card )?(?:security|verification) (?:code|number)|(?:three|3)[- ]?digits?[^.\d]{0,24}back(?: of [a-z ]{0,16})?)"
+    r"(?:\bcv[vc]2?\b|\bcvn2?\b|\bcid\b|安全码|安全碼|后三位|後三位|末三位|后面的?[三3]位|背[面后]?的?(?:那)?[三3][位个]?(?:数字?|數字?|码|碼)?"
+    r"|(?:card )?(?:security|verification) (?:code|number)|(?:three|3)[- ]digit code|(?:number|code|digits) on the back(?: of [a-z ]{0,16})?|(?:three|3)[- ]?digits?[^.\d]{0,24}back(?: of [a-z ]{0,16})?)"
     r"[^\d。.!?；;，]{0,12}(?P<value>\d{3,4})(?!\d)",
     re.I | re.A,
 )
 PIN = re.compile(
-    r"\bpin(?![a-z])(?:\s?(?:code|number|码|碼))?(?:[^\d。.!?；;，]{0,14}|[^\d。.!?；;，]{0,48}(?:\b(?:is|was|to)|是|为|:|=)\s*)(?P<value>\d{4,12})(?!\d|[.,]\d)",
+    r"(?:\bpin(?![a-z])|\bpasscode\b)(?:\s?(?:code|number|码|碼))?(?:[^\d。.!；;，]{0,14}|[^\d。.!?；;，]{0,24}\bfor [a-z ]{0,20}|[^\d。.!?；;，]{0,48}(?:\b(?:is|was|to)|是|为|:|=)\s*)(?P<value>\d{4,12})(?!\d|[.,]\d)",
     re.I | re.A,
 )
-_ZH_PASSWORD_CUE = r"(?:密码|密碼|口令|暗号|passcode|pass ?phrase)"
-_EN_PASSWORD_CUE = r"\b(?:password|passcode|pass ?phrase|passwd|pwd)\b"
+_ZH_PASSWORD_CUE = r"(?:密码(?!学|锁|机|本|箱)|密碼|口令|暗号|passcode|pass ?phrase)"
+_EN_PASSWORD_CUE = r"\b(?:password|passcode|pass ?phrase|passwd|pwd|passwort|kennwort|pw(?= is|:|=)|pass(?=\s?[:=]\s?\S{0,40}?[A-Za-z])(?=\s?[:=]\s?\S{0,40}?\d))\b"
 PASSWORD_QUOTED = re.compile(rf"(?:{_ZH_PASSWORD_CUE}|{_EN_PASSWORD_CUE}){_IS}?\s*{_QUOTED}", re.I | re.A)
 PASSWORD = re.compile(
     rf"(?:{_ZH_PASSWORD_CUE}|{_EN_PASSWORD_CUE})(?P<is>[^\x21-\x39\x3b-\x7e\n，。；？！]{{0,6}}?{_IS}|\s*){_TOKEN}",
@@ -46,7 +46,7 @@ PASSWORD_FAR = re.compile(
     re.I | re.A,
 )
 PASSWORD_PAIR = re.compile(
-    rf"(?:{_ZH_PASSWORD_CUE}|{_EN_PASSWORD_CUE})s?\s?(?:分别)?(?:是|为|are|:|：)?\s*[^\s，。,/和]{{2,64}}\s*(?:/|和|,|，|and)\s*{_TOKEN}",
+    rf"(?:{_ZH_PASSWORD_CUE}|{_EN_PASSWORD_CUE})s?\s?[^\x21-\x7e，。！？\n]{{0,6}}?(?:分别)?(?:是|为|are|used to be|was|is|:|：)?\s*[^\s，。,/和]{{2,64}}\s*(?:/|和|,|，|and|but now|but|or|还是|或者?)\s*{_TOKEN}",
     re.I | re.A,
 )
 PASSWORD_REVERSED = re.compile(
@@ -65,8 +65,17 @@ CREDENTIALS = re.compile(
     rf"\b(?:admin|root|user(?:name| ?id)?|login|log-in|logon|账号|用户名|登录名)\s*(?:[/:：]|and|is)?\s*[\w.@-]{{0,32}}\s*[/|]\s*{_TOKEN}",
     re.I | re.A,
 )
+# "密码设成了孩子生日20150612": digits after whatever it is explained by.
+PASSWORD_EXPLAINED = re.compile(
+    rf"{_ZH_PASSWORD_CUE}[^\d，。！？\n]{{0,10}}?(?:设|改|用|是|为|就)[^\d，。！？\n]{{0,14}}(?P<value>\d{{4,12}})(?![\d年月天位个次元万])",
+    re.A,
+)
+ONE_TIME_NAMED = re.compile(
+    r"(?:(?:收到|短信|发来|显示)[^\d。]{0,12}?[四六46]位(?:数字?|數字?|码)?[^\d。]{0,6}(?P<a>\d{4,6})(?!\d)|\b(?:auth\w*|verification|one[- ]time|login|2fa) code\b\s*(?:is|:|=)\s*(?P<b>(?=[A-Z\d]*\d)[A-Z\d]{5,8})\b|\bG-(?P<c>\d{6})\b)",
+    re.A,
+)
 SECURITY_ANSWER = re.compile(
-    r"(?:\b(?:security|secret|memorable|recovery) (?:answer|question|word|phrase|place|date)s?\b|\bmaiden name\b|密保(?:问题)?(?:的)?答案|安全问题(?:的)?答案|密保|婚前姓)"
+    r"(?:\b(?:security|secret|memorable|recovery) (?:answer|question|word|phrase|place|date)s?\b|\b(?:safe|code)[ -]?word (?=is\b)|\bmaiden name\b|密保(?:问题)?(?:的)?答案|安全问题(?:的)?答案|密保|婚前姓)"
     rf"[^.!?。！？\n]{{0,40}}?{_IS}\s*[\"'“]?(?P<value>[^\s,.;!?，。；！？\"'”]+(?: [A-Z][^\s,.;!?，。；！？\"'”]*)*)",
     re.I | re.A,
 )
@@ -83,9 +92,9 @@ PASSWORD_ZH_NUMERALS = re.compile(
 )
 ONE_TIME = re.compile(
     r"(?:验证码|驗證碼|校验码|校驗碼|动态码|動態碼|短信码|动态口令|动态密码|确认码|授权码|\botp\b"
-    r"|\b(?:one[- ]time|verification|authentication|auth|login|confirmation|security|sms|texted|access|activation|2fa|reset)[- ](?:pass)?(?:code|word|number)s?\b"
-    r"|(?<!post)(?<!sort )(?<!swift )(?<!bic )(?<!zip )(?<!country )(?<!postal )(?<!product )(?<!promo )(?<!area )(?<!dress )(?<!tax )(?<!branch )(?<!hs )(?<!-)\bcode\b)"
-    r"(?P<gap>[^\d。!?\n]{0,24}?)(?<![\d-])(?P<value>\d{2,4}(?:[ -]\d{2,4}){1,2}|\d{4,8})(?![\d%]|[.,-]\d|\s?(?:元|万|美元|usd|eur|gbp|people|units|days))",
+    r"|\b(?:one[- ]time|verification|authentication|auth|login|confirmation|security|sms|texted|access|activation|2fa|reset)[- ](?:pass)?(?:code|word|number)s?\b(?! of)"
+    r"|\b(?:the|my|this|that|a|your|his|her|their|its|our|new|another)\s(?!(?:post|sort|swift|bic|zip|country|postal|product|promo|area|dress|tax|branch|hs|commodity|error|discount|voucher|dialling|item|stock|colour)\b)(?:[a-z]+\s)?code\b(?! of)|\bcode\b(?=\s*(?:is|was|:|says|=)\s)(?<!sort code)(?<!swift code)(?<!post code)(?<!zip code)(?<!product code)(?<!country code)(?<!area code)(?<!tax code)(?<!branch code)(?<!promo code)(?<!dress code))"
+    r"(?P<gap>[^\d。!\n]{0,24}?)(?<![\d-])(?P<value>\d{2,4}(?:[ -]\d{2,4}){1,2}|\d{4,8})(?![\d%]|[.,-]\d|\s?(?:元|万|年|月|天|美元|usd|eur|gbp|people|units|days|times|minutes))",
     re.I | re.A,
 )
 REVERSED = re.compile(
@@ -107,14 +116,14 @@ PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|.*)", re.S
 )
 SEED_PHRASE = re.compile(
-    rf"(?:助记词|助記詞|(?:seed|recovery|mnemonic) (?:phrase|words?)){_IS}\s*(?P<value>[a-z]+(?:[ ,]+[a-z]+){{5,23}})",
+    rf"(?:助记词|助記詞|(?:seed|recovery|mnemonic|backup|wallet) (?:phrase|words?)){_IS}\s*(?P<value>[a-z]+(?:[ ,]+[a-z]+){{5,23}})",
     re.I | re.A,
 )
 RESIDENT_ID = re.compile(
     r"(?<![\dA-Za-z])\d{6}[ -]?(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[ -]?\d{3}[\dXx](?![\dA-Za-z])"
 )
 RESIDENT_ID_NAMED = re.compile(
-    r"(?:身份证|身份證|证件|證件|identity card|id card|resident id|(?<![a-z])id)(?:号码|號碼|号|號)?(?: number| no\.?)?[^\d。.!?；;]{0,14}(?P<value>\d{14,17}[\dXx])(?![\dA-Za-z])",
+    r"(?:身份证|身份證|证件|證件|identity card|id card|resident id|(?<![a-z])id)(?:号码|號碼|号|號)?(?: number| no\.?)?[^\d。.!?；;]{0,14}(?P<value>\d(?:[ -]?\d){13,16}[ -]?[\dXx])(?![\dA-Za-z])",
     re.I | re.A,
 )
 

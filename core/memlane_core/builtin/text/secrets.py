@@ -156,6 +156,9 @@ def _numbers(narrow: str) -> Iterator[_Span]:
     ):
         for match in pattern.finditer(narrow):
             yield _Span(*match.span("value"), kind)
+    for match in patterns.ONE_TIME_NAMED.finditer(narrow):
+        name = str(match.lastgroup)
+        yield _Span(*match.span(name), SecretKind.ONE_TIME_CODE)
     for match in patterns.REVERSED.finditer(narrow):
         cue = match["cue"].casefold()
         kind = (
@@ -168,6 +171,8 @@ def _numbers(narrow: str) -> Iterator[_Span]:
 def _passwords(narrow: str) -> Iterator[_Span]:
     for match in patterns.PASSWORD_QUOTED.finditer(narrow):
         yield _Span(*match.span("quoted"), SecretKind.PASSWORD)
+    for match in patterns.PASSWORD_EXPLAINED.finditer(narrow):
+        yield _Span(*match.span("value"), SecretKind.PASSWORD)
     for match in patterns.PASSWORD_ZH_NUMERALS.finditer(narrow):
         yield _Span(*match.span("value"), SecretKind.PASSWORD)
     for pattern in (
