@@ -1,6 +1,5 @@
 """What a conversation's next prompt is built from, and how long each part took."""
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -133,13 +132,15 @@ class ContextService:
             embedded = await self._search.embed(call, lookup)
             cached = embedded.cached
             embed_us = (time.perf_counter_ns() - knowledge_from) // 1000
-            knowledge_task = self._knowledge_task(call, command, embedded.embedding)
             if command.memories:
                 result = await self._search.search_embedded(call, lookup, embedded)
                 hits, search_us = result.hits, result.timing.search_us
             knowledge_from = time.perf_counter_ns()
-            if knowledge_task is not None:
-                found = [h for h in await knowledge_task if h.score >= self._policy.knowledge_min_score]
+            if command.knowledge and not self._knowledge.known_empty(call.tenant):
+                nearest = await self._knowledge.nearest(
+                    call, embedded.embedding, self._policy.knowledge_top_k
+                )
+                found = [h for h in nearest if h.score >= self._policy.knowledge_min_score]
         assemble_from = time.perf_counter_ns()
         language = command.language or detect(_own_words(command.query, window.messages))
         assembled = assemble(
@@ -166,14 +167,6 @@ class ContextService:
                 embed_cached=cached,
             ),
         )
-
-    def _knowledge_task(
-        self, call: Call, command: ContextCommand, embedding: NDArray[np.float32]
-    ) -> asyncio.Task[list[KnowledgeHit]] | None:
-        """Knowledge is asked of the store while memories are scored here; nothing is asked where there is none."""
-        if not command.knowledge or self._knowledge.known_empty(call.tenant):
-            return None
-        return asyncio.create_task(self._knowledge.nearest(call, embedding, self._policy.knowledge_top_k))
 
 
 def _newest_words(window: Sequence[StoredMessage]) -> str:
