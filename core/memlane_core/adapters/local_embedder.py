@@ -33,6 +33,8 @@ _MAX_PIECE_CHARS = 256
 _MAX_PIECES = 16
 """4,096 characters in all: any memory whole, and the beginning of a longer query."""
 
+_TURN_TEXTS = 8
+
 _SENTENCE = re.compile(r".+?(?:[。！？；!?;]+|\.(?=\s)|\n|\Z)", re.DOTALL)
 
 
@@ -65,15 +67,22 @@ class LocalEmbedder:
         return NOMINATION_THRESHOLD
 
     async def embed(self, texts: Sequence[str], *, timeout_seconds: float | None = None) -> Vectors:
-        """Raises DeadlineExceeded; texts that are waiting then are not embedded any more."""
+        """Raises DeadlineExceeded; texts that are waiting then are not embedded any more.
+
+        A long list takes turns with other calls: a query waits behind a few texts of it, not behind all.
+        """
         if not texts:
             return np.empty((0, DIMENSION), dtype=np.float32)
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_seconds):
-                return await loop.run_in_executor(self._executor, self.encode, tuple(texts))
+                parts = [
+                    await loop.run_in_executor(self._executor, self.encode, texts[at : at + _TURN_TEXTS])
+                    for at in range(0, len(texts), _TURN_TEXTS)
+                ]
         except TimeoutError:
             raise DeadlineExceeded("the time of the call ran out before the texts were embedded") from None
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Blocking form of `embed`: unit vectors, shape (len(texts), 512)."""

@@ -120,6 +120,17 @@ async def test_the_loop_runs_on_while_texts_are_embedded(embedder: LocalEmbedder
     assert len(await work) == 100 and turns > 5
 
 
+async def test_a_query_does_not_wait_for_a_long_list(embedder: LocalEmbedder) -> None:
+    long = asyncio.create_task(embedder.embed([f"我住在上海，每天坐 {n} 路公交车上班" for n in range(100)]))
+    await asyncio.sleep(0)
+    query = asyncio.create_task(embedder.embed(["我住哪里"]))
+    await asyncio.wait({long, query}, return_when=asyncio.FIRST_COMPLETED)
+    assert query.done() and not long.done()
+    assert np.allclose(
+        (await long)[99], embedder.encode(["我住在上海，每天坐 99 路公交车上班"])[0], atol=1e-5
+    )
+
+
 async def test_the_time_of_the_call_is_kept(embedder: LocalEmbedder) -> None:
     with pytest.raises(DeadlineExceeded):
         await embedder.embed(["我住在上海，每天坐地铁上班"] * 300, timeout_seconds=0.01)
