@@ -1,7 +1,9 @@
 """A client reads its own writes: which freshness its reads ask for."""
 
 import itertools
+import random
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -167,11 +169,14 @@ def test_threads_that_share_a_client_each_read_their_own_writes(server: Scripted
     """The server numbers the writes as a journal does. A read may ask for its user's last number, a later one, or
     everything; never for less, whatever the other threads do."""
     journal, numbering = itertools.count(1), threading.Lock()
-    rounds, users = 25, ("c-0", "c-1", "c-2")
+    rounds, reads_each, users = 20, 4, ("c-0", "c-1", "c-2")
 
     def write(request: Any, context: grpc.ServicerContext) -> Any:
         with numbering:
-            return memory_service_pb2.CreateMemoryResponse(written_at=token(str(next(journal))))
+            response = memory_service_pb2.CreateMemoryResponse(written_at=token(str(next(journal))))
+        # Answers overtake each other on their way.
+        time.sleep(random.uniform(0.0, 0.004))
+        return response
 
     def read(request: Any, context: grpc.ServicerContext) -> Any:
         # The head of the journal, as a fully consistent read tells it.
@@ -179,19 +184,20 @@ def test_threads_that_share_a_client_each_read_their_own_writes(server: Scripted
             return memory_service_pb2.SearchMemoriesResponse(read_at=token(str(next(journal))))
 
     server.then("CreateMemory", *[write] * 2 * len(users) * rounds)
-    server.then("SearchMemories", *[read] * 2 * len(users) * rounds)
+    server.then("SearchMemories", *[read] * 2 * len(users) * rounds * reads_each)
 
     def live(client: Client, user: str, mark: str) -> None:
         for turn in range(rounds):
             own = int(client.create_memory(user, "新的事实").written_at)
-            client.search_memories(user, f"{mark} {turn} {own}", timeout=30.0)
+            for _ in range(reads_each):
+                client.search_memories(user, f"{mark} {turn} {own}", timeout=30.0)
 
     with Client(server.target) as client, ThreadPoolExecutor(6) as pool:
         lives = [pool.submit(live, client, user, mark) for user in users for mark in ("甲", "b")]
         for one in lives:
             one.result(60)
     reads = server.requests("SearchMemories")
-    assert len(reads) == 2 * len(users) * rounds
+    assert len(reads) == 2 * len(users) * rounds * reads_each
     for request in reads:
         own, wanted = int(request.query.rpartition(" ")[2]), asked(request)
         assert wanted == "fully_consistent" or int(wanted) >= own

@@ -1,4 +1,4 @@
-"""MemoryService and SessionService, defined once for both clients. The contract of each call is its comment in
+"""MemoryService, defined once for both clients. The contract of each call is its comment in
 `proto/memlane/v1`; the docstrings here say what a Python caller needs."""
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,6 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from memlane.v1 import memory_pb2
 from memlane.v1 import memory_service_pb2 as pb
-from memlane.v1 import session_service_pb2 as session_pb
 
 from ._bind import Bound, unary
 from ._calls import Call
@@ -30,7 +29,6 @@ from .inputs import (
     to_message,
 )
 from .results import (
-    Appended,
     Ingestion,
     IngestionResult,
     Memory,
@@ -42,8 +40,6 @@ from .results import (
     RetriedIngestion,
     SearchOutcome,
     SearchResult,
-    SessionEnded,
-    Window,
 )
 
 V = TypeVar("V", bound=Value)
@@ -368,61 +364,3 @@ class MemoryMethods(Bound):
         for search in request.searches:
             self._core.fill_consistency(search, (search.user_id,))
         return Call("BatchSearchMemories", request, _batch, timeout=timeout)
-
-
-class SessionMethods(Bound):
-    """Short-term memory: the last rounds of a session, word for word."""
-
-    @unary
-    def append_messages(
-        self,
-        user_id: str,
-        session_id: str,
-        messages: Iterable[MessageLike],
-        *,
-        request_id: str | None = None,
-        timeout: float | None = None,
-    ) -> Call[Appended]:
-        """Append to a session; the first append begins it."""
-        request = session_pb.AppendMessagesRequest(
-            user_id=user_id, session_id=session_id, messages=[to_message(m) for m in messages]
-        )
-        return Call("AppendMessages", request, Appended.from_proto, (user_id,), request_id, timeout)
-
-    @unary
-    def get_window(
-        self,
-        user_id: str,
-        session_id: str,
-        *,
-        max_rounds: int = 0,
-        consistency: Consistency | None = None,
-        timeout: float | None = None,
-    ) -> Call[Window]:
-        """The last rounds of a session, oldest message first. `max_rounds` 0 = 10."""
-        request = session_pb.GetWindowRequest(
-            user_id=user_id,
-            session_id=session_id,
-            max_rounds=max_rounds,
-            consistency=to_consistency(consistency),
-        )
-        return Call("GetWindow", request, Window.from_proto, (user_id,), timeout=timeout)
-
-    @unary
-    def end_session(
-        self,
-        user_id: str,
-        session_id: str,
-        *,
-        mode: str = RememberMode.WAIT,
-        request_id: str | None = None,
-        timeout: float | None = None,
-    ) -> Call[SessionEnded]:
-        """End a session and offer what was said in it to `remember`, once. In ASYNC mode `get_ingestion` tells what
-        came of it."""
-        request = session_pb.EndSessionRequest(
-            user_id=user_id,
-            session_id=session_id,
-            mode=RememberMode.to_wire(mode),
-        )
-        return Call("EndSession", request, SessionEnded.from_proto, (user_id,), request_id, timeout)

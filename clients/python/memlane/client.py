@@ -14,7 +14,8 @@ from typing import Any, ParamSpec, TypeVar
 from ._async import AsyncSender, AsyncStream
 from ._calls import Call, Feed
 from ._compliance_methods import ComplianceMethods
-from ._memory_methods import MemoryMethods, SessionMethods, search_outcome
+from ._memory_methods import MemoryMethods, search_outcome
+from ._session_methods import SessionMethods
 from ._sync import Stream, SyncSender
 from ._tenant_methods import ContextMethods, DiagnosticsMethods, KnowledgeMethods, RuleMethods
 from .inputs import Search
