@@ -1,7 +1,8 @@
 """Evidence recall on LoCoMo (Maharana et al., 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents").
 
 The file is given by path and never shipped: its licence is non-commercial. Each turn of a conversation is a memory
-(who said it, what, on which date); a question counts by the share of its evidence turns among the best 5 and 10. Nothing is tuned on it.
+(who said it, what, on which date); a question counts by the share of its evidence turns among the best 5 and 10.
+Nothing is tuned on it.
 """
 
 import json

@@ -50,7 +50,7 @@ MAX_TOKENS = 512
 """Distinct tokens of one text."""
 MAX_CODED_DIMENSION = 8192
 """127 * 2047 * 8192 is the largest sum that fits 32 bits."""
-CODED_MIN_ELEMENTS = 1 << 15
+CODED_MIN_ELEMENTS = 1 << 17
 """Rows times dimension from which the coded pass is faster (benchmarks/kernels.py)."""
 
 _QUERY_LEVELS = 2047
@@ -111,11 +111,12 @@ def _dots(vectors, query, out):  # type: ignore[no-untyped-def]
 
 @njit(**_STRICT)
 def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
+    """`out` is int32: it makes the compiler keep to 32 bits, for which there are instructions."""
     for row in range(codes.shape[0]):
         total = int32(0)
         for j in range(query.shape[0]):
             total += int32(codes[row, j]) * int32(query[j])
-        out[row] = float32(total)
+        out[row] = total
 
 
 @njit(**_STRICT)
@@ -177,8 +178,8 @@ def _code_rows(vectors, first, last, codes, rows):  # type: ignore[no-untyped-de
 
 
 @njit(**_STRICT)
-def _bound(rows, n, scale, left, norm, d, cosines, slack):  # type: ignore[no-untyped-def]
-    """Coded sums in `cosines` become cosines, `slack` how far off they can be."""
+def _bound(rows, n, scale, left, norm, d, sums, cosines, slack):  # type: ignore[no-untyped-def]
+    """Cosines from the coded sums, and in `slack` how far off they can be."""
     factor = float32(scale)
     query_left = float32(left * (1.0 + 1e-6))
     query_norm = float32(norm * (1.0 + 1e-6))
@@ -187,7 +188,7 @@ def _bound(rows, n, scale, left, norm, d, cosines, slack):  # type: ignore[no-un
     for row in range(n):
         rest = rows[1, row]
         length = rows[2, row]
-        cosines[row] = cosines[row] * (factor * rows[0, row])
+        cosines[row] = float32(sums[row]) * (factor * rows[0, row])
         error = rest * query_norm + length * query_left + (rest + length) * rounding
         slack[row] = error * float32(1.0 + 1e-5) + float32(2.0 * _SCORE_SLACK)
 
@@ -403,8 +404,9 @@ def _scan(  # type: ignore[no-untyped-def]
         coded = np.isfinite(norm)
         if coded:
             used = slack[:n]
-            _coded_dots(codes[:n], query_codes[:d], cosines)
-            _bound(facts, n, scale, left, norm, d, cosines, slack)
+            sums = work[4].view(np.int32)
+            _coded_dots(codes[:n], query_codes[:d], sums)
+            _bound(facts, n, scale, left, norm, d, sums, cosines, slack)
     if not coded:
         _dots(vectors[:n], query, cosines)
 
@@ -462,7 +464,7 @@ class _Scratch(threading.local):
         self.results = results
         self.arrays = (
             np.empty(dimension, np.int16),
-            np.empty((4, rows), np.float32),
+            np.empty((5, rows), np.float32),
             np.empty(MAX_TOKENS, np.float64),
             np.empty((MAX_TOKENS, 2), np.int64),
             np.empty(results, np.int64),
