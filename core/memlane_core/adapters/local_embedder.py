@@ -137,7 +137,7 @@ def split(text: str) -> list[str]:
 
 
 def load_mean() -> Vectors:
-    """Mean vector of a neutral corpus (`tools/embedding_mean/`), float32, shape (512,).
+    """Mean vector of a neutral corpus (`benchmarks/embedding_mean/`), float32, shape (512,).
 
     The model puts all texts into a cone; with its axis taken off, unrelated texts lie nearer to 0.
     """

@@ -45,7 +45,7 @@ class Pages:
                 raw = b""
         body, seal = raw[:-_SEAL_BYTES], raw[-_SEAL_BYTES:]
         if len(body) != 8 * parts or seal != self._seal(body):
-            v.add("page_token", "is not a token of this request: all fields but page_size must stay the same")
+            v.add("page_token", "is not a token of this request: all fields but page_size and consistency must stay the same")
             return None
         return struct.unpack(f">{parts}q", body)
 
@@ -58,10 +58,12 @@ class Pages:
 
 
 def _digest(key: bytes, scope: str, request: Message, *left_out: str) -> bytes:
+    """Of what is asked. How fresh to read is no part of it: a client's newest token moves on between two pages."""
     copy = type(request)()
     copy.CopyFrom(request)
-    for field in left_out:
-        copy.ClearField(field)
+    for field in (*left_out, "consistency"):
+        if field in copy.DESCRIPTOR.fields_by_name:
+            copy.ClearField(field)
     digest = hashlib.blake2b(key=key[:64], digest_size=32)
     digest.update(f"{scope}\0".encode())
     digest.update(copy.SerializeToString(deterministic=True))

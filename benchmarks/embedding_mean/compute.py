@@ -1,6 +1,6 @@
 """Compute the mean vector that the local embedder takes off, or check that the committed one is it.
 
-    python tools/embedding_mean/compute.py [--check]
+    python benchmarks/embedding_mean/compute.py [--check]
 
 Chinese and English weigh the same, whatever their number of sentences. A changed corpus needs a new MEAN_VERSION.
 """
