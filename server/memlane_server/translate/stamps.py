@@ -45,7 +45,10 @@ class Pages:
                 raw = b""
         body, seal = raw[:-_SEAL_BYTES], raw[-_SEAL_BYTES:]
         if len(body) != 8 * parts or seal != self._seal(body):
-            v.add("page_token", "is not a token of this request: all fields but page_size and consistency must stay the same")
+            v.add(
+                "page_token",
+                "is not a token of this request: all fields but page_size and consistency must stay the same",
+            )
             return None
         return struct.unpack(f">{parts}q", body)
 
