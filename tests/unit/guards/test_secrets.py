@@ -91,6 +91,9 @@ HARMLESS = [
 
 
 MORE_SECRETS = [
+    ("my card got skimmed: 5555 4444 3333 1117, 05/28, 903", "903"),
+    ("Our VPN creds are svc_bank / Merlin77!, the feed fails", "Merlin77"),
+    ("账号密码：fadm01，Init#0902", "Init#0902"),
     ("我的登录密码老是忘，其实就是Liang1985", "Liang1985"),
     ("支付宝密码和网银一样都是 qaz2wsx", "qaz2wsx"),
     ("密码我写这儿：dRagon_33", "dRagon_33"),

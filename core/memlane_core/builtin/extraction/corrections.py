@@ -26,7 +26,7 @@ _MARK_ZH = re.compile(
 )
 _MARK_RATHER_ZH = re.compile(r"(?:^|[，,])[^，,]{1,4}(?:应该|应|实际上?|其实)(?:是|为)")
 _MARK_EN = re.compile(
-    r"(?:^|[,;]\s|\s[–—-]\s)(?:oh,? |oops,? |ah,? |no,? |wait,? |but )*(?:actually|wait|sorry|apologies|my mistake|my bad|i mean(?:t)?|correction|scratch that|strike that|make (?:that|it)|hang on|hold on|i misspoke|i misread(?: it| that)?|i mixed (?:it|them|that|those) up|i got (?:it|that|them) wrong|let me correct (?:that|myself)|i got that wrong|that(?:'s| is| was) (?:wrong|not right|a typo|the old one|a slip|a mistake)|i should have said|no,? (?=(?:it'?s|make|that'?s)\b)|or rather|rather)\b[\s,.:;–—-]*",
+    r"(?:^|[,;]\s|\s[–—-]\s)(?:oh,? |oops,? |ah,? |no,? |wait,? |but )*(?:actually|wait|sorry|apologies|my mistake|my bad|i mean(?:t)?|correction|scratch that|strike that|make (?:that|it)|hang on|hold on|i misspoke|i misread(?: it| that)?|i mixed (?:it|them|that|those) up|i got (?:it|that|them) wrong|let me correct (?:that|myself)|i got that wrong|that(?:'s| is| was) (?:wrong|not right|a typo|the old one|a slip|a mistake)|i should have said|no,? (?=(?:it'?s|make|that'?s)\b)|or rather|rather)\b[\s,.:;–—-]*|\bactually[.!]?$",
     re.I,
 )
 _PAIRS = tuple(
@@ -38,6 +38,7 @@ _PAIRS = tuple(
         r"(?:把|将)?(?:刚才|之前|原来)?(?:说|报)?的?(?P<old>[^，,。把将]{1,14})(?:改成|改为|改為|换成|更正为|调整为|改到)(?P<new>[^，,。]{1,20})",
         r"(?:^|[,;.]\s)(?:(?:it'?s|it is|that'?s|make it|i meant|i mean|should be|we meant)\s)?(?P<new>[\w£$€%.,' -]{1,30}?),? (?:and )?not (?P<old>[\w£$€%.,' -]{1,24}?)(?=$|[.;,])",
         r"\bnot (?P<old>[\w£$€%.,' -]{1,24}?),? (?:but|it'?s|rather|make it|i meant) (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])",
+        r"\bi keep saying (?P<old>[\w£$€%.,' -]{1,24}?),? (?:but )?i mean (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,!])",
         r"\bi said (?P<old>[\w£$€%.,' -]{1,24}?),? (?:but )?(?:i meant|it'?s|it should be|that should be) (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])",
         r"\b(?P<new>[\w£$€%.,-]{1,24}?) instead of (?P<old>[\w£$€%.,' -]{1,24}?)(?=$|[.;,])",
         r"\bchange (?:the |that |it )?(?:from )?(?P<old>[\w£$€%.,' -]{1,24}?) to (?P<new>[\w£$€%.,' -]{1,30}?)(?=$|[.;,])",
@@ -73,6 +74,8 @@ def apply_correction(sentence: str, memo: Memo, index: int, *, chinese: bool) ->
         return None
     before = sentence[: marked.start()] if marked else ""
     after = sentence[marked.end() :].strip(" ，,。.") if marked else sentence
+    if not after and before:
+        before, after = "", before
     own = _in_sentence(before, after)
     if own is not None:
         return own
@@ -245,6 +248,8 @@ def _words(text: str) -> set[str]:
 def _replace_name(memo: Memo, after: str, *, chinese: bool) -> bool:
     """A lone name takes the place of the last one of its class (place for place, person for person)."""
     first = re.split(r"[，,。;]", after)[0]
+    if not chinese and _replace_weekday(memo, after):
+        return True
     if not chinese:
         return _replace_english_name(
             memo, re.sub(r"^(?:it'?s|it is|that'?s|i meant|make it|in|the) ", "", first, flags=re.I)
@@ -282,6 +287,18 @@ def strip_marks(sentence: str) -> str:
     """The English sentence without the words that announce a correction."""
     match = _MARK_EN.match(sentence)
     return sentence[match.end() :] if match else sentence
+
+
+_WEEKDAY = re.compile(r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b")
+
+
+def _replace_weekday(memo: Memo, said: str) -> bool:
+    day = _WEEKDAY.search(said)
+    for draft in reversed(memo.drafts) if day else ():
+        if day and _WEEKDAY.search(draft.content) and not draft.chinese:
+            draft.content = _WEEKDAY.sub(day[0], draft.content)
+            return True
+    return False
 
 
 def _replace_english_name(memo: Memo, said: str) -> bool:

@@ -19,7 +19,7 @@ _FIRST = re.compile(
 )
 _AND_VERB = re.compile(r"(?P<link>,? (?:and|or|but|then)(?: then| also)? )(?P<verb>[a-z]+)\b(?= \w)")
 _PERSON = re.compile(
-    rf"\b(?P<owner>[Mm]y|[Oo]ur|[Oo]ne of (?:my|our))\s(?P<mod>(?:[a-z-]+ ){{0,2}}?)(?P<noun>(?i:{words.KIN}|(?:{words.ROLE})s?))\b(?! (?:ledger|book|base|service|insurance|bank|card|account))(?:,? (?:called |named |is called )?(?P<name>{words.NAME}))?"
+    rf"\b(?P<owner>[Mm]y|[Oo]ur|[Oo]ne of (?:my|our))\s(?P<mod>(?:[a-z-]+ ){{0,2}}?(?:(?i:{words.KIN})['’]s )?)(?P<noun>(?i:{words.KIN}|(?:{words.ROLE})s?))\b(?! (?:ledger|book|base|service|insurance|bank|card|account))(?:,? (?:called |named |is called )?(?P<name>{words.NAME}))?"
 )
 _NAME_ONLY = re.compile(rf"^{words.NAME}$")
 _COMPANY = (

@@ -34,6 +34,8 @@ _PARENTS = {
     "媽": "母親",
     "媽媽": "母親",
     "娘": "母亲",
+    "老爸": "父亲",
+    "老妈": "母亲",
     "爸妈": "父母",
 }
 _PLURAL = re.compile(r"父母|爸妈|孩子们|双胞胎|家人|两个|俩|们$|股东|员工|客户们|供应商们")
@@ -124,6 +126,9 @@ def _third_persons(text: str, memo: Memo) -> str:
         owner, noun = match["owner"], match["noun"]
         kin = noun in _KIN
         if not owner and not (kin and _alone(text, match.start())):
+            named, _ = _name_after(text, match) if not kin else ("", 0)
+            if named:
+                memo.meet(Person(noun + named, name=named))
             continue
         if not owner.startswith(("我", "俺", "咱")) and not kin:
             continue

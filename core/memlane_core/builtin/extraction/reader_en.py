@@ -27,7 +27,7 @@ _NO_SUBJECT = re.compile(
     re.I,
 )
 _GERUND = re.compile(
-    r"^(?:looking (?:for|to|at)|planning|thinking (?:of|about)|hoping|considering|trying|saving|expecting|moving|buying|selling|working|living|interested in|not interested in|happy (?:with|to)|worried about|allergic to|based in|retired|married|single|divorced|widowed)\b",
+    r"^(?:looking (?:for|to|at)|retiring|starting|getting|having|planning|thinking (?:of|about)|hoping|considering|trying|saving|expecting|moving|buying|selling|working|living|interested in|not interested in|happy (?:with|to)|worried about|allergic to|based in|retired|married|single|divorced|widowed)\b",
     re.I,
 )
 _IMPERATIVE = re.compile(
@@ -162,10 +162,17 @@ def _unit(part: str, turn: Turn, memo: Memo) -> None:
         _add(f"User decided to {rest[0].lower()}{rest[1:]}" + (f" ({meant})" if meant else ""), turn, memo)
         memo.drafts[-1].answered = True
         return
-    if is_fragment(part) and not _NO_SUBJECT.match(part) and not _GERUND.match(part):
+    if (
+        is_fragment(part)
+        and not re.match(r"\d{2}, [a-z]", part)
+        and not _NO_SUBJECT.match(part)
+        and not _GERUND.match(part)
+    ):
         _fragment(part, turn, memo)
         return
-    if _NO_SUBJECT.match(part):
+    if re.match(r"\d{2}, [a-z]", part):
+        part = f"I'm {part}"
+    elif _NO_SUBJECT.match(part):
         part = f"I {part[0].lower()}{part[1:]}"
     elif _GERUND.match(part):
         part = f"I'm {part[0].lower()}{part[1:]}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import rjieba
 
+from ..text.normalise import to_simplified
 from ..text.numerals import QuantityKind, find_quantities
 from ..text.secrets import MASK, redact, scrub_fact
 from . import lexicon_zh as words
@@ -149,7 +150,10 @@ def _sentence(sentence: Sentence, turn: Turn, memo: Memo, question: str, carried
         ):
             units[-1].text += "，" + clause
         else:
-            if not _worth(clause, telling=bool(memo.drafts or units or question)):
+            telling = bool(memo.drafts or units or question) or any(
+                _worth(c, telling=False) for c in clauses[position + 1 :]
+            )
+            if not _worth(clause, telling=telling):
                 open_unit = False
                 continue
             units.append(_Unit(clause))
@@ -167,6 +171,9 @@ def _acceptance(clause: str, following: list[str], turn: Turn, memo: Memo) -> st
     """None = no acceptance here; "" = accepted and the next clauses say what; otherwise the fact itself."""
     if not turn.answer_to:
         return None
+    if words.YES_LEAD.match(clause) and following and words.DO_IT.match(following[0]) and advice_zh(turn):
+        del following[0]
+        return f"用户同意：{advice_zh(turn)}"
     match = words.ACCEPT.search(clause)
     if not match or _asks(clause, False):
         return None
@@ -181,6 +188,7 @@ def _acceptance(clause: str, following: list[str], turn: Turn, memo: Memo) -> st
 
 def _asks(clause: str, marked: bool) -> bool:
     """A question, whether or not it carries the mark."""
+    clause = to_simplified(clause)
     if marked:
         return True
     return words.QUESTION_WORDS.search(clause) is not None and not words.NOT_QUESTION.search(clause)
@@ -188,6 +196,7 @@ def _asks(clause: str, marked: bool) -> bool:
 
 def _request(clause: str) -> bool:
     """Asks the assistant for something now. Standing instructions ("以后发短信") are preferences, not requests."""
+    clause = to_simplified(clause)
     if not words.REQUEST.match(clause):
         return False
     return not words.STANDING.search(clause) or words.QUESTION_WORDS.search(clause) is not None
@@ -204,6 +213,7 @@ def _echoes(clause: str, turn: Turn) -> bool:
 
 def _chatter(clause: str, continuing: bool) -> bool:
     """Talk about the market, the weather, the world: nothing about this customer."""
+    clause = to_simplified(clause)
     if words.SMALL_TALK.search(clause) and not words.BUSINESS.search(clause):
         return True
     if continuing or words.SELF.search(clause) or words.MENTAL.search(clause):
@@ -217,6 +227,7 @@ def _content(clause: str) -> bool:
 
 def _worth(clause: str, *, telling: bool) -> bool:
     """Whether a clause that opens a unit says something about the customer's world."""
+    clause = to_simplified(clause)
     if len(clause) < 2:
         return False
     if (
@@ -285,8 +296,8 @@ def _elliptic(text: str, *, answered: bool) -> bool:
     """A phrase that says nothing by itself: a bare amount or list, or an attribute of what was spoken of before."""
     if not is_nominal(text):
         return False
-    if answered and words.BARE_ATTRIBUTE.match(text):
-        return True
+    if answered:
+        return words.BARE_ATTRIBUTE.match(text) is not None
     named = re.sub(
         r"大概|大约|差不多|左右|以内|以上|上下|不到|超过|最多|最少|至少|每[年月周天季次个]?|一共|总共|平均|约|共",
         "",

@@ -28,6 +28,7 @@ _FOR_EN = re.compile(
 _FOR_ZH = re.compile(
     r"(?:休|出差|请假|住院|暂停|停(?:业|产|机)|有效期?|冻结|宽限|离开|外出|去)[^，。]{0,6}?(?P<n>\d{1,3}|[一二两三四五六七八九十半]{1,3})(?P<unit>天|周|个?星期|个月)"
 )
+_THIS_LONG_ZH = re.compile(r"这(?P<n>半|一|两|三|四|五|六)个?(?P<unit>年|月|周|星期|礼拜)")
 _WORDS_EN = {
     "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "twelve": 12, "fourteen": 14, "thirty": 30, "sixty": 60, "ninety": 90,
@@ -35,7 +36,7 @@ _WORDS_EN = {
 _NUMBERS_ZH = {"半": 0.5, "两": 2.0} | {c: float(i) for i, c in enumerate("一二三四五六七八九十", 1)}
 
 _STATE = re.compile(
-    r"出差|休假|度假|年假|产假|病假|请假|住院|旅游|旅行|外地|在国外|在海外|不在|回去|回家|回国|探亲|培训|停业|停产|装修|收不到|联系不上|不方便|暂停|暂时|临时|冻结|外出|隔离|值班|放假|出国|回老家|闭店|代理|代班|代签|手头紧|周转不开"
+    r"出差|驻场|驻外|外派|派驻|休假|度假|年假|产假|病假|请假|住院|旅游|旅行|外地|在国外|在海外|不在|回去|回家|回国|探亲|培训|停业|停产|装修|收不到|联系不上|不方便|暂停|暂时|临时|冻结|外出|隔离|值班|放假|出国|回老家|闭店|代理|代班|代签|手头紧|周转不开"
     r"|\b(?:on leave|leave|away|abroad|travell?ing|holiday|vacation|out of (?:the )?office|hospital|sabbatical|parental|maternity|unavailable|offline|unreachable|closed|temporar(?:y|ily)|suspended?|paused?|frozen|on hold|hold off|standing in|covering for|no calls|don't call|do not call|stuck|tied up|seconded|visiting|short of cash|tight)\b",
     re.I,
 )
@@ -45,7 +46,7 @@ _PLAN = re.compile(
     re.I,
 )
 _PAST = re.compile(
-    r"(?<!为)(?<!别推)(?<!不)了(?!解)(?!$)|(?<![别再用])[买卖付签办交还清搬换开]了|过(?!年|节)|已经|已|刚|\b(?:was|were|had|did|went|got|made|sold|bought|paid|met|left|took|came|became|moved|lost|ended|has \w+ed|have \w+ed|\w{2,}(?<!ne)ed)\b"
+    r"(?<!为)(?<!别推)(?<!不)了(?!解)(?!$)|(?<![别再用])[买卖付签办交还清搬换开]了|过(?!年|节)|已经|已|刚|\b(?:was|were|had|did|went|got|made|sold|bought|paid|met|left|took|came|became|moved|lost|ended|has \w+ed|have \w+ed|(?<!is )(?<!are )(?<!be )\b\w{2,}(?<!ne)ed)\b"
 )
 _LONGEST_DAYS = 400
 """What is said of the years to come is a plan's horizon, not the time for which it is true."""
@@ -101,6 +102,10 @@ def _length(text: str, today: date) -> DateSpan | None:
         said = match["n"].lower()
         count = float(said) if said.isdigit() else float(_WORDS_EN[said])
         return days_ahead(today, count, match["unit"].lower())
+    match = _THIS_LONG_ZH.search(text)
+    if match:
+        unit = {"年": "year", "月": "month"}.get(match["unit"], "week")
+        return days_ahead(today, _NUMBERS_ZH[match["n"]], unit)
     match = _FOR_ZH.search(text)
     if match:
         said = match["n"]

@@ -179,7 +179,7 @@ def _season(name: str, step: int, anchor: date) -> _Read:
     first = _SEASONS[name]
     year = anchor.year
     if step == 1:
-        year += anchor.month >= first
+        year += name != "winter" or anchor.month > 2
     elif step == -1:
         year -= anchor.month < first + 3
     span = DateSpan(month(year, first).first, month(year, first + 2).last, Grain.SEASON, step == 0)

@@ -74,6 +74,15 @@ ONE_TIME_NAMED = re.compile(
     r"(?:(?:收到|短信|发来|显示)[^\d。]{0,12}?[四六46]位(?:数字?|數字?|码)?[^\d。]{0,6}(?P<a>\d{4,6})(?!\d)|\b(?:auth\w*|verification|one[- ]time|login|2fa) code\b\s*(?:is|:|=)\s*(?P<b>(?=[A-Z\d]*\d)[A-Z\d]{5,8})\b|\bG-(?P<c>\d{6})\b)",
     re.A,
 )
+AFTER_CARD = re.compile(
+    r"[\s,;，、/]*(?:exp\w*|有效期|valid\w*)?\s*(?P<value>\d{2}\s?/\s?\d{2,4}[\s,;，、]+(?:cv\w+\s*)?\d{3,4})(?!\d)",
+    re.I | re.A,
+)
+"""Expiry and security code as they are read off a card, one after the other."""
+CREDENTIALS_LISTED = re.compile(
+    rf"(?:\b(?:creds?|credentials?|logins?)\b|账号密码|账密|用户名密码|账户密码)[^.。\n]{{0,12}}?(?:is|are|:|：|是|为)?\s*[\w.@-]{{2,40}}\s*[/|,，]\s*{_TOKEN}",
+    re.I | re.A,
+)
 SECURITY_ANSWER = re.compile(
     r"(?:\b(?:security|secret|memorable|recovery) (?:answer|question|word|phrase|place|date)s?\b|\b(?:safe|code)[ -]?word (?=is\b)|\bmaiden name\b|密保(?:问题)?(?:的)?答案|安全问题(?:的)?答案|密保|婚前姓)"
     rf"[^.!?。！？\n]{{0,40}}?{_IS}\s*[\"'“]?(?P<value>[^\s,.;!?，。；！？\"'”]+(?: [A-Z][^\s,.;!?，。；！？\"'”]*)*)",

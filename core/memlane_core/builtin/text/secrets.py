@@ -149,6 +149,9 @@ def _numbers(narrow: str) -> Iterator[_Span]:
     for match in patterns.CARD_RUN.finditer(narrow):
         if _is_card(narrow, match):
             yield _Span(*match.span(), SecretKind.BANK_CARD)
+            code = patterns.AFTER_CARD.match(narrow, match.end())
+            if code:
+                yield _Span(*code.span("value"), SecretKind.CARD_SECURITY_CODE)
     for pattern, kind in (
         (patterns.SECURITY_CODE, SecretKind.CARD_SECURITY_CODE),
         (patterns.PIN, SecretKind.PIN),
@@ -180,6 +183,7 @@ def _passwords(narrow: str) -> Iterator[_Span]:
         patterns.PASSWORD_PAIR,
         patterns.PASSWORD_REVERSED,
         patterns.CREDENTIALS,
+        patterns.CREDENTIALS_LISTED,
     ):
         for match in pattern.finditer(narrow):
             value = _trim(match["value"])
