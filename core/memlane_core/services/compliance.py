@@ -187,7 +187,10 @@ class ComplianceService:
                 yield "memory", record
             while chunk:
                 for kind, text in chunk:
-                    yield kind, json.loads(text)
+                    record = json.loads(text)
+                    # What is exported is what was kept before this call: an unknown user has nothing.
+                    if kind != "event" or record["seq"] != position:
+                        yield kind, record
                 chunk = await self._offload(list, islice(records, _EXPORT_CHUNK))
         yield "position", {"position": position}
 
@@ -221,4 +224,6 @@ def _live(records: Generator[tuple[str, str], None, None], now: float) -> list[d
                 break
             record = json.loads(text)
             live[record["memory_id"]] = record
-    return [r for r in live.values() if not r["is_deleted"] and (r["expires_at"] is None or now < r["expires_at"])]
+    return [
+        r for r in live.values() if not r["is_deleted"] and (r["expires_at"] is None or now < r["expires_at"])
+    ]
