@@ -94,6 +94,19 @@ def missing_target(case: Case) -> Verdict:
             return Refusal(f"{other.value} is no decision about a fact")
 
 
+def already_stored(case: Case) -> Verdict:
+    """A fact whose very words are stored changes nothing, whatever the decider makes of it."""
+    if case.fact.retraction or case.decision.action is Action.NOOP:
+        return None
+    # An UPDATE or DELETE of another memory may still settle a contradiction with it.
+    touched = case.candidates if case.decision.action is Action.ADD else filter(None, (case.target,))
+    said = fold(case.fact.content)
+    for candidate in touched:
+        if fold(candidate.memory.content) == said:
+            return Decision(Action.NOOP, candidate.memory.memory_id, reason=case.decision.reason)
+    return None
+
+
 def content_empty(case: Case) -> Verdict:
     """A blank new text falls back to the fact's own; a blank fact is refused."""
     if not case.writes or case.text.strip():
@@ -183,6 +196,7 @@ def content_too_long(case: Case) -> Verdict:
 CHECKS: tuple[tuple[GuardName, Check], ...] = (
     (GuardName.UNKNOWN_TARGET, unknown_target),
     (GuardName.MISSING_TARGET, missing_target),
+    (GuardName.ALREADY_STORED, already_stored),
     (GuardName.DELETE_LOSES_FACT, delete_loses_fact),
     (GuardName.NUMBER_DIFFERS, number_differs),
     (GuardName.NEGATION_DIFFERS, negation_differs),

@@ -8,6 +8,8 @@ class GuardName(StrEnum):
     """The decision named a memory that was not offered."""
     MISSING_TARGET = "missing_target"
     """An UPDATE or DELETE named no memory, or an ADD named one."""
+    ALREADY_STORED = "already_stored"
+    """A fact whose very words are stored would have been stored, replaced or deleted again."""
     CONTENT_EMPTY = "content_empty"
     CONTENT_TOO_LONG = "content_too_long"
     CONTENT_LOST_NUMBER = "content_lost_number"
