@@ -292,6 +292,8 @@ class App:
             with contextlib.suppress(Unavailable):
                 await self.writer.flush_applied()
             await asyncio.to_thread(self.offload.close)
+        if hasattr(self, "minds"):
+            await self.minds.close()
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:

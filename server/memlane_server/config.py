@@ -53,7 +53,6 @@ class StoreSettings(_Section):
     milvus_token: SecretStr = SecretStr("")
     collection_prefix: str = Field("memlane", pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,31}$")
     index_type: str = "FLAT"
-    knowledge_index_type: str = "FLAT"
     journal_url: str = ""
     """"" = SQLite in the data directory; postgresql+psycopg://... = PostgreSQL."""
 
@@ -220,7 +219,7 @@ class Settings(BaseSettings):
 
     @property
     def uses_milvus_lite(self) -> bool:
-        return not self.milvus_uri.startswith(("http://", "https://", "tcp://"))
+        return not self.milvus_uri.startswith(("http://", "https://", "unix:"))
 
     def shown(self) -> dict[str, Any]:
         """What holds, secrets masked: for --print-config."""

@@ -1,5 +1,6 @@
 """Composition of what reads, decides and embeds, from the settings. With app.py the only place that names adapters."""
 
+import asyncio
 from dataclasses import dataclass
 
 from memlane_core.adapters.local_embedder import LocalEmbedder
@@ -33,6 +34,16 @@ class Minds:
     """Decides what a model leaves open, or all."""
     chat: ChatModel | None
     secrets: SecretPolicy
+    client: ChatClient | None
+
+    async def close(self) -> None:
+        """End connections and threads."""
+        if isinstance(self.embedder, OpenAIEmbedder):
+            await self.embedder.close()
+        elif isinstance(self.embedder, LocalEmbedder):
+            await asyncio.to_thread(self.embedder.close)
+        if self.client is not None:
+            await self.client.close()
 
 
 def minds(settings: Settings) -> Minds:
@@ -50,7 +61,7 @@ def minds(settings: Settings) -> Minds:
     if wanted == "model" and client is None:
         raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
     if client is None or wanted == "rules":
-        return Minds(embedder, RulesExtractor(secrets=secrets), rules, rules, chat, secrets)
+        return Minds(embedder, RulesExtractor(secrets=secrets), rules, rules, chat, secrets, client)
     return Minds(
         embedder,
         ModelExtractor(client, redact=cut),
@@ -58,6 +69,7 @@ def minds(settings: Settings) -> Minds:
         rules,
         chat,
         secrets,
+        client,
     )
 
 

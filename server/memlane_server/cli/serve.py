@@ -1,6 +1,7 @@
 """`memlane serve`: the process that answers."""
 
 import asyncio
+import gc
 import logging
 import signal
 from ipaddress import ip_address
@@ -50,6 +51,9 @@ async def serve(settings: Settings) -> None:
         grpc_server = GrpcServer(settings, app.wire(), board)
         port = await grpc_server.start()
         await app.start(lambda ready: board.set_ready() if ready else board.set_not_serving("vector store"))
+        # What was loaded stays: the collector need not walk it again and again while calls wait.
+        gc.collect()
+        gc.freeze()
         # The line that scripts wait for; stdout, so that it is not mixed with the log.
         print(f"memlane is serving on {settings.server.host}:{port}", flush=True)
         await stopping.wait()
