@@ -119,28 +119,35 @@ def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
         out[row] = total
 
 
-@njit(**_STRICT)
+@njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
 def _code_query(query, codes):  # type: ignore[no-untyped-def]
-    """Fills `codes`; returns scale, length of what is left over, length of the query. Length NaN or inf: unusable."""
-    largest = 0.0
+    """Fills `codes`; returns scale, length of what is left over, length of the query; (0, 0, inf) when not finite."""
+    # As integers the magnitudes have the same order, NaN above infinity above all numbers, and their maximum is taken
+    # in vector registers.
+    bits = query.view(np.int32)
+    largest_bits = np.int32(0)
+    for j in range(bits.shape[0]):
+        largest_bits = max(largest_bits, bits[j] & np.int32(0x7FFFFFFF))
+    if largest_bits >= np.int32(0x7F800000):
+        return 0.0, 0.0, np.inf
+    largest = float32(0.0)
     square = 0.0
     for j in range(query.shape[0]):
-        x = float64(query[j])
-        square += x * x
-        largest = max(largest, abs(x))
-    norm = np.sqrt(square)
-    if not np.isfinite(norm):
-        return 0.0, 0.0, norm
-    scale = largest / _QUERY_LEVELS
+        square += float64(query[j]) * float64(query[j])
+        if bits[j] & np.int32(0x7FFFFFFF) == largest_bits:
+            largest = abs(query[j])
+    scale = float64(largest) / _QUERY_LEVELS
     inverse = 1.0 / scale if scale > 0.0 else 0.0
+    if not inverse < 1e300:
+        inverse = 0.0
     left = 0.0
     for j in range(query.shape[0]):
         x = float64(query[j])
-        code = np.rint(x * inverse)
+        code = int32(x * inverse + (0.5 if x >= 0.0 else -0.5))
         codes[j] = code
         rest = x - code * scale
         left += rest * rest
-    return scale, np.sqrt(left), norm
+    return scale, np.sqrt(left), np.sqrt(square)
 
 
 @njit(
