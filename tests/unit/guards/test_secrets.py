@@ -91,6 +91,7 @@ HARMLESS = [
 
 
 MORE_SECRETS = [
+    ("It asks for the last 3 on the strip, that's 881", "881"),
     ("my card got skimmed: 5555 4444 3333 1117, 05/28, 903", "903"),
     ("Our VPN creds are svc_bank / Merlin77!, the feed fails", "Merlin77"),
     ("账号密码：fadm01，Init#0902", "Init#0902"),

@@ -195,34 +195,7 @@ def _proper(said: str) -> bool:
     return bool(re.match(r"[A-Z][a-z]+$", first)) and not (
         words.PREPOSITION_START.match(said)
         or first.lower() in words.COMMON
-        or first.lower()
-        in (
-            "income",
-            "cash",
-            "none",
-            "fixed",
-            "monthly",
-            "quarterly",
-            "yearly",
-            "fifteen",
-            "twenty",
-            "thirty",
-            "forty",
-            "fifty",
-            "through",
-            "euros",
-            "dollars",
-            "pounds",
-            "north",
-            "south",
-            "early",
-            "late",
-            "next",
-            "deposits",
-            "floating",
-            "property",
-            "mortgage",
-        )
+        or first.lower() in words.NOT_NAMES
     )
 
 

@@ -37,9 +37,9 @@ def echoes(clause: str, turn: Turn) -> bool:
     """Only repeats the assistant's words, to comment on them."""
     if len(clause) > 8 or words.SELF.search(clause) or words.MENTAL.search(clause):
         return False
-    letters = re.sub(r"\d", "", clause)
+    letters = re.sub(r"\d|[啊呀嘛哦呢吧…]+$", "", clause)
     grams = {letters[i : i + 2] for i in range(len(letters) - 1)}
-    return bool(grams) and sum(g in turn.answer_to for g in grams) / len(grams) >= 0.6 and is_nominal(clause)
+    return bool(grams) and sum(g in turn.answer_to for g in grams) / len(grams) >= 0.6 and is_nominal(letters)
 
 
 def chatter(clause: str, *, continuing: bool) -> bool:

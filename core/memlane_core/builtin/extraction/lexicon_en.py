@@ -26,7 +26,7 @@ OWN_KIN = re.compile(
 )
 """Names of relatives without an owner: the customer's own."""
 DECIDES = re.compile(
-    r"^(?:go (?:with|for)|let's (?:go (?:with|for)|do|take|use|make|start with|begin with|try|pick|have)|I'll (?:go (?:with|for)|take) (?:option|plan|the (?:first|second|third)))\b",
+    r"^(?:do (?:that|it|this)(?= \w)|go (?:with|for)|let's (?:go (?:with|for)|do|take|use|make|start with|begin with|try|pick|have)|I'll (?:go (?:with|for)|take) (?:option|plan|the (?:first|second|third)))\b",
     re.I,
 )
 POLITE_WISH = re.compile(
@@ -46,7 +46,7 @@ _TALK = (
 )
 TALK = re.compile(rf"^(?:{_TALK})$", re.I)
 LEAD = re.compile(
-    r"^(?:(?:hi+|hiya|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you)?|cheers|ok(?:ay)?|sure|great|perfect|lovely|right|alright|well|so|and|but|also|oh|ah|hmm+|um+|actually|by the way|btw|one more thing|another thing|one other thing|in addition|besides|anyway|to be honest|honestly|frankly|basically|for the record|fyi|just so you know|as you know|please note(?: that)?|note that|please remember(?: that)?|remember that|you should know(?: that)?|i should (?:mention|add|say)(?: that)?|i forgot to (?:say|mention)(?: that)?|to be clear|of course|fine|good|noted|understood|exactly|indeed|no problem|got it|i see|true|fair enough|that's fine|that works|ooh|sorry|(?:yes|yeah|yep|no|correct|right|true|agreed)(?=,)|(?:yes|no) please|then|however|meanwhile|plus|on top of that|for context|for information|in fact|thing is|the thing is|not worth it|good point|makes sense)\b[\s,.:;!–—-]+)+",
+    r"^(?:(?:(?:morning|evening|afternoon)(?=,)|hi+|hiya|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you)?|cheers|ok(?:ay)?|sure|great|perfect|lovely|right|alright|well|so|and|but|also|oh|ah|hmm+|um+|actually|by the way|btw|one more thing|another thing|one other thing|in addition|besides|anyway|to be honest|honestly|frankly|basically|for the record|fyi|just so you know|as you know|please note(?: that)?|note that|please remember(?: that)?|remember that|you should know(?: that)?|i should (?:mention|add|say)(?: that)?|i forgot to (?:say|mention)(?: that)?|to be clear|of course|fine|good|noted|understood|exactly|indeed|no problem|got it|i see|true|fair enough|that's fine|that works|ooh|sorry|(?:yes|yeah|yep|no|correct|right|true|agreed)(?=,)|(?:yes|no) please|then|however|meanwhile|plus|on top of that|for context|for information|in fact|thing is|the thing is|not worth it|good point|makes sense)\b[\s,.:;!–—-]+)+",
     re.I,
 )
 WH = re.compile(
@@ -117,7 +117,7 @@ PREPOSITION_START = re.compile(
     re.I,
 )
 INJECTION = re.compile(
-    r"\b(?:ignore (?:all|any|the|your|previous|prior|above|everything)|disregard (?:all|the|your|previous|prior|any)|(?:system|assistant|developer|ai|admin|agent|bot|model) (?:prompt|note|message|instructions?|override|command|directive)|(?:new|hidden|secret) instructions?|(?:add|save|write|store|commit|record|append|log) (?:this |the following |it |that )?(?:to|in|into) (?:your |the |its |long-term |customer |user )*(?:memory|memories|profile|record|file|notes)|(?:this|the) (?:customer|user|client|account holder)(?:'s)? (?:has|have|is|was|wants|authori[sz]es|trusts|agreed|agrees|consents|waives|must|should|prefers|approved|account|risk)|remember that (?:this|the) (?:customer|user|client)|you are now|act as|developer mode|jailbreak|you must (?:now )?(?:record|remember|store|save)|(?:set|mark|flag|update) (?:the |this )?(?:customer|user|client)(?:'s)?|for the (?:ai|assistant|bot))\b",
+    r"(?-i:\b(?:SYSTEM|ASSISTANT|ADMIN|DEVELOPER)\b)\s*:|\b(?:ignore (?:all|any|the|your|previous|prior|above|everything)|disregard (?:all|the|your|previous|prior|any)|(?:system|assistant|developer|ai|admin|agent|bot|model) (?:prompt|note|message|instructions?|override|command|directive)|(?:new|hidden|secret) instructions?|(?:add|save|write|store|commit|record|append|log) (?:this |the following |it |that )?(?:to|in|into) (?:your |the |its |long-term |customer |user )*(?:memory|memories|profile|record|file|notes)|(?:this|the) (?:customer|user|client|account holder)(?:'s)? (?:has|have|is|was|wants|authori[sz]es|trusts|agreed|agrees|consents|waives|must|should|prefers|approved|account|risk)|remember that (?:this|the) (?:customer|user|client)|you are now|act as|developer mode|jailbreak|you must (?:now )?(?:record|remember|store|save)|(?:set|mark|flag|update) (?:the |this )?(?:customer|user|client)(?:'s)?|for the (?:ai|assistant|bot))\b",
     re.I,
 )
 RETRACTION = re.compile(
@@ -147,3 +147,7 @@ FINITE = re.compile(
     r"\b(?:am|is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|shall|should|may|might|must|cannot|isn't|aren't|wasn't|weren't|hasn't|haven't|hadn't|don't|doesn't|didn't|can't|couldn't|won't|wouldn't|shouldn't)\b|['’](?:m|re|ve|ll|d)\b|(?<=\w)['’]s (?=(?:a|an|the|not|very|so|too|about|in|on|at|been|going|getting|worth|our|my|called|still|only|always|never|now|retired|\d)\b)",
     re.I,
 )
+NOT_NAMES = frozenset(
+    "he she they it his her their its this that there student robotic retirement permanent cheaper income cash none fixed monthly quarterly yearly weekly fifteen twenty thirty forty fifty through euros dollars pounds kronor north south early late next deposits floating property mortgage savings shares bonds stocks keeping buying selling".split()
+)
+"""Words that open an answer with a capital and are no names."""

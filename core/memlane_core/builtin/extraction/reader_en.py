@@ -121,6 +121,8 @@ def _split(body: str) -> list[str]:
 
 
 def _asks(part: str, marked: bool) -> bool:
+    if not marked and words.DECIDES.match(part):
+        return False
     if words.POLITE_WISH.match(part) and words.STANDING.search(part):
         return False
     return (

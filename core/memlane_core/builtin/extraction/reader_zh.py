@@ -132,7 +132,7 @@ class _SentenceReader:
 
     def _clause(self, clause: str) -> None:
         if self._turn.answer_to:
-            if words.OPINION.match(clause) or words.LATER.match(clause):
+            if words.OPINION.match(clause) or words.LATER.match(clause) or words.MULLS.match(clause):
                 return
             clause = self._choice(words.DECIDE_IN_ANSWER.sub("用户决定", clause))
         else:

@@ -25,8 +25,8 @@ NOT_CARD_CUE = re.compile(
 
 SECURITY_CODE = re.compile(
     r"(?:\bcv[vc]2?\b|\bcvn2?\b|\bcid\b|安全码|安全碼|后三位|後三位|末三位|后面的?[三3]位|背[面后]?的?(?:那)?[三3][位个]?(?:数字?|數字?|码|碼)?"
-    r"|(?:card )?(?:security|verification) (?:code|number)|(?:three|3)[- ]digit code|(?:number|code|digits) on the back(?: of [a-z ]{0,16})?|(?:three|3)[- ]?digits?[^.\d]{0,24}back(?: of [a-z ]{0,16})?)"
-    r"[^\d。.!?；;，]{0,12}(?P<value>\d{3,4})(?!\d)",
+    r"|(?:card )?(?:security|verification) (?:code|number)|(?:three|3)[- ]digit code|\blast (?:three|3)(?: digits| numbers)? (?:on|of) (?:the|my) (?:strip|back|reverse|signature)|(?:number|code|digits) on the back(?: of [a-z ]{0,16})?|(?:three|3)[- ]?digits?[^.\d]{0,24}back(?: of [a-z ]{0,16})?)"
+    r"[^\d。.!?；;，]{0,16}(?P<value>\d{3,4})(?!\d)",
     re.I | re.A,
 )
 PIN = re.compile(
