@@ -9,7 +9,7 @@ NARROW |= {0x3000: 0x20, 0x00A0: 0x20, 0x2010: 0x2D, 0x2011: 0x2D, 0x2012: 0x2D,
 # Kept wide: it ends a clause, and a narrow "," would join "，" to what is taken for a token.
 NARROW |= {ord(c): ord(c) for c in "，；：？！（）"}
 
-_IS = r"(?:['’]s\s+|\s*(?:is|was|are|used to be|=|:|：|是|为|為|叫|就是|(?:改|设|設|换|換)(?:成|为|為)了?|changed to|set to|says|reads)\s*)"
+_IS = r"(?:['’]s\s+(?:still |now |actually )?|\s*(?:is|was|are|used to be|=|:|：|是|为|為|叫|就是|(?:改|设|設|换|換)(?:成|为|為)了?|changed to|set to|says|reads)\s*)"
 _TOKEN = r"(?P<value>[^\s，。；、？！（）“”‘’\"'<>\u4e00-\u9fff]{3,128})"
 _QUOTED = r"[\"'“‘「](?P<quoted>[^\"'”’」\n]{3,128})[\"'”’」]"
 
@@ -37,7 +37,7 @@ _ZH_PASSWORD_CUE = r"(?:密码(?!学|锁|机|本|箱)|密碼|口令|暗号|passc
 _EN_PASSWORD_CUE = r"\b(?:password|passcode|pass ?phrase|passwd|pwd|passwort|kennwort|pw(?= is|:|=)|pass(?=\s?[:=]\s?\S{0,40}?[A-Za-z])(?=\s?[:=]\s?\S{0,40}?\d))\b"
 PASSWORD_QUOTED = re.compile(rf"(?:{_ZH_PASSWORD_CUE}|{_EN_PASSWORD_CUE}){_IS}?\s*{_QUOTED}", re.I | re.A)
 PASSWORD = re.compile(
-    rf"(?:{_ZH_PASSWORD_CUE}|{_EN_PASSWORD_CUE})(?P<is>[^\x21-\x39\x3b-\x7e\n，。；？！]{{0,6}}?{_IS}|\s*){_TOKEN}",
+    rf"(?:{_ZH_PASSWORD_CUE}|{_EN_PASSWORD_CUE})(?P<is>[^\x21-\x39\x3b-\x7e\n，。；？！]{{0,6}}?{_IS}|\s*)[（(]?{_TOKEN}",
     re.I | re.A,
 )
 # "the password I use everywhere is Foo99!", "密码改过了，新的是Foo99!": only what looks like one, so far from the word.
@@ -71,7 +71,7 @@ PASSWORD_EXPLAINED = re.compile(
     re.A,
 )
 ONE_TIME_NAMED = re.compile(
-    r"(?:(?:收到|短信|发来|显示)[^\d。]{0,12}?[四六46]位(?:数字?|數字?|码)?[^\d。]{0,6}(?P<a>\d{4,6})(?!\d)|\b(?:auth\w*|verification|one[- ]time|login|2fa) code\b\s*(?:is|:|=)\s*(?P<b>(?=[A-Z\d]*\d)[A-Z\d]{5,8})\b|\bG-(?P<c>\d{6})\b)",
+    r"(?:(?:收到|短信|发来|显示)[^\d。]{0,12}?[四六46]位(?:数字?|數字?|码)?[^\d。]{0,6}(?P<a>\d{4,6})(?!\d)|(?:收到|发来|发了|一串|一个|那个|这个)[^\d。，]{0,6}码(?![头字表洋农])[^\d。]{0,6}(?P<d>\d{4,8})(?![\d万元年])|\b(?:text|sms|message) (?:saying|says|said|that says|reads)\W{0,3}(?P<e>\d{2,4}[ -]?\d{2,4})(?=\s*(?:$|[.,;!?]))|\b(?:auth\w*|verification|one[- ]time|login|2fa) code\b\s*(?:is|:|=)\s*(?P<b>(?=[A-Z\d]*\d)[A-Z\d]{5,8})\b|\bG-(?P<c>\d{6})\b)",
     re.A,
 )
 AFTER_CARD = re.compile(
@@ -112,7 +112,7 @@ REVERSED = re.compile(
     re.I | re.A,
 )
 API_KEY = re.compile(
-    r"(?<![\w-])(?P<value>sk-[A-Za-z0-9_-]{6,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[\w-]{10,}|xox[abprs]-[\w-]{8,}"
+    r"(?<![\w-])(?P<value>(?<=token )(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{10,}|sk-[A-Za-z0-9_-]{6,}|(?:AKIA|ASIA)[0-9A-Z]{12,}|gh[pousr]_[A-Za-z0-9]{16,}|glpat-[\w-]{10,}|xox[abprs]-[\w-]{8,}"
     r"|AIza[\w-]{20,}|hf_[A-Za-z0-9]{16,}|(?:pk|rk|sk)_(?:live|test)_[A-Za-z0-9]{8,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"
 )
 BEARER = re.compile(r"\bbearer\s+(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.I | re.A)
