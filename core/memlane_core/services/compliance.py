@@ -126,7 +126,8 @@ class ComplianceService:
         return receipt
 
     async def set_legal_hold(self, call: Call, user_id: str, *, hold: bool, detail: str) -> int:
-        """Returns the position of its audit event."""
+        """Returns the position of its audit event. A release that erases what was kept back of a forgotten user
+        does so down to the files."""
         async with self._writer.hold(call.tenant, user_id):
             seq = await self._offload(
                 self._store.set_legal_hold,
@@ -138,6 +139,11 @@ class ComplianceService:
                 time_us=self._now_us(),
             )
         self._positions.advance(seq)
+        if not hold:
+            _, release = await self.legal_hold(call, user_id)
+            if release is not None and release.count:
+                await self._sweeper.purge(call, user_id=user_id)
+                await self._sweeper.scrub(call.tenant)
         return seq
 
     async def legal_hold(self, call: Call, user_id: str) -> tuple[bool, AuditEvent | None]:
