@@ -3,7 +3,7 @@
 from .block import Block, search_many
 from .loader import SingleFlightLoader
 from .query import Hit, SearchQuery
-from .user_index import IndexStats, UserIndex
+from .user_index import IndexStats, UserIndex, UserLoad
 
 __all__ = [
     "Block",
@@ -12,5 +12,6 @@ __all__ = [
     "SearchQuery",
     "SingleFlightLoader",
     "UserIndex",
+    "UserLoad",
     "search_many",
 ]

@@ -21,6 +21,7 @@ class SingleFlightLoader:
         flight = self._flights.get(key)
         if flight is None:
             flight = self._flights[key] = asyncio.create_task(self._run(key))
+            flight.add_done_callback(_retrieve)
         return await asyncio.shield(flight)
 
     async def _run(self, key: tuple[str, str]) -> Block:
@@ -28,3 +29,9 @@ class SingleFlightLoader:
             return await self._load(*key)
         finally:
             del self._flights[key]
+
+
+def _retrieve(flight: asyncio.Task[Block]) -> None:
+    """Look at the error even when all who waited have gone; asyncio would report it as never looked at."""
+    if not flight.cancelled():
+        flight.exception()

@@ -36,7 +36,9 @@ def _plain(value: Decimal) -> str:
 
 
 def _chinese_value(numeral: str) -> int | None:
-    """三千五百 → 3500; None for what is no number with a unit (as in 一一 or 万一)."""
+    """三千五百 → 3500; None for what is no number with a unit (as in 一一, 万一 or 千万别)."""
+    if numeral[0] not in _DIGITS and numeral[0] != "十":
+        return None
     total = section = digit = 0
     units = 0
     for character in numeral:
@@ -52,4 +54,4 @@ def _chinese_value(numeral: str) -> int | None:
             total = (total + section + digit) * _LARGE_UNITS[character]
             section = digit = 0
             units += 1
-    return total + section + digit if units and numeral[0] not in _LARGE_UNITS else None
+    return total + section + digit if units else None
