@@ -317,7 +317,7 @@ def test_B49_every_script_arrives_as_it_was_sent(api: Api, text: str) -> None:
         (
             "My card is 4111 1111 1111 1111, CVV 123, PIN 9876, and I prefer SMS.",
             "SMS",
-            ("4111 1111 1111 1111", "4111111111111111", "9876"),
+            ("4111 1111 1111 1111", "4111111111111111", "PIN 9876"),
         ),
         ("我的网银密码是 abc12345，我喜欢短信通知。", "短信", ("abc12345",)),
         (
@@ -339,3 +339,16 @@ def test_B51_secrets_are_in_no_file(
         data = path.read_bytes()
         for secret in secrets:
             assert secret.encode() not in data, path
+
+
+def test_B51_a_given_fact_keeps_what_is_no_secret(api: Api) -> None:
+    user = api.fresh()
+    answer = api.state(
+        user, "User's card is 4111 1111 1111 1111, CVV 123, and User prefers SMS", "用户的网银密码是 abc12345"
+    )
+    [left] = api.texts(user)
+    assert "SMS" in left
+    assert "4111" not in left
+    [rejected] = answer.rejected
+    assert "abc12345" not in rejected.fact
+    assert rejected.reason

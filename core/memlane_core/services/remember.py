@@ -13,7 +13,7 @@ from ..domain.errors import Aborted
 from ..domain.ids import new_memory_id
 from ..domain.memory import Action, DeciderKind
 from ..guards import GuardPolicy, guard, redact
-from ..guards.secrets import SecretPolicy
+from ..guards.secrets import SecretPolicy, scrub_fact
 from ..ports.clock import Clock
 from ..ports.decider import Decider, DecisionRequest
 from ..ports.embedder import Embedder, Vectors
@@ -149,11 +149,15 @@ class RememberService:
         kept: list[Fact] = []
         rejected = list(extraction.rejected)
         for fact in extraction.facts:
-            scrubbed = redact(fact.content, self._policy.secrets)
-            if scrubbed.only_secret:
-                rejected.append(RejectedFact(scrubbed.text, "it holds nothing but a secret"))
+            masked = redact(fact.content, self._policy.secrets)
+            if not masked.kinds:
+                kept.append(fact)
+                continue
+            rest = scrub_fact(fact.content, self._policy.secrets)
+            if rest.only_secret:
+                rejected.append(RejectedFact(masked.text, "it holds nothing but a secret"))
             else:
-                kept.append(replace(fact, content=scrubbed.text))
+                kept.append(replace(fact, content=rest.text))
         return replace(extraction, facts=tuple(kept), rejected=tuple(rejected))
 
     async def _embed(self, call: Call, texts: Sequence[str]) -> Vectors:
