@@ -165,13 +165,7 @@ def test_an_ingestion_killed_on_the_way_takes_effect_once(
         assert [r.action for r in again.revisions(user, operation.memory.memory_id)] == [
             memory_pb2.ACTION_ADD
         ]
-
-        server.kill()
-        server.start()
-    with server.channel() as channel:
-        again = Api(channel, clock_file)
-        assert again.texts(user) == ["I like tea."]
-        assert status(again, user, ingestion_id).state == SUCCEEDED
+        assert [asked_for(r) for r in stub.chat.requests] == ["facts", "facts", "decisions"]
 
 
 def test_the_backlog_of_a_user_is_bounded(api: Api, stub: OpenAIStub, gate: Gate) -> None:
@@ -187,13 +181,13 @@ def test_the_backlog_of_a_user_is_bounded(api: Api, stub: OpenAIStub, gate: Gate
     gate.open()
     assert {finished(api, user, i).state for i in accepted} == {SUCCEEDED}
     assert finished(api, other, others).state == SUCCEEDED
-    created = sorted(api.live(user), key=lambda m: status_position(api, user, m))
-    assert [m.content for m in created] == texts
+    in_order = sorted(api.live(user), key=lambda m: first_event(api, user, m))
+    assert [m.content for m in in_order] == texts
     finished(api, user, submit(api, user, "I play the violin."))
     assert len(api.texts(user)) == 4
 
 
-def status_position(api: Api, user_id: str, memory: memory_pb2.Memory) -> int:
+def first_event(api: Api, user_id: str, memory: memory_pb2.Memory) -> int:
     """Place of a memory's first event in the user's audit log."""
     return next(e.seq for e in api.audit(user_id) if e.memory_id == memory.memory_id)
 
@@ -230,11 +224,13 @@ def _gone(api: Api, user_id: str, ingestion_id: str) -> bool:
         return error.code() is grpc.StatusCode.NOT_FOUND
 
 
-@pytest.mark.parametrize("callers", [2, 8])
-def test_a_session_ended_again_is_offered_once(api: Api, stub: OpenAIStub, callers: int) -> None:
+@pytest.mark.parametrize(("callers", "mode"), [(2, memory_pb2.REMEMBER_MODE_WAIT), (8, _ASYNC)])
+def test_a_session_ended_again_is_offered_once(
+    api: Api, stub: OpenAIStub, callers: int, mode: "memory_pb2.RememberMode"
+) -> None:
     user = api.fresh()
     api.append(user, "s1", "I like tea.", "我有两个孩子。")
-    end = session_service_pb2.EndSessionRequest(user_id=user, session_id="s1", mode=_ASYNC)
+    end = session_service_pb2.EndSessionRequest(user_id=user, session_id="s1", mode=mode)
     with ThreadPoolExecutor(callers) as pool:
         answers = list(pool.map(lambda _: api.session.EndSession(end, timeout=30), range(callers)))
     assert [a.already_ended for a in answers].count(False) == 1

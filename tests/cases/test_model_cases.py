@@ -309,7 +309,7 @@ def test_B32_a_message_without_time_says_which_one_was_taken(api: Api, stub: Ope
 
 def test_B35_parallel_adds_of_one_fact_make_one_memory(api: Api, stub: OpenAIStub) -> None:
     user = api.fresh()
-    stub.chat.default = lambda request: After(0.3, new_unless_stored(request))
+    stub.chat.default = lambda request: After(0.1, new_unless_stored(request))
     with ThreadPoolExecutor(20) as pool:
         responses = list(pool.map(lambda _: api.state(user, "用户有两个孩子"), range(20)))
     actions = [r.operations[0].action for r in responses]

@@ -148,6 +148,26 @@ def test_a_delete_of_a_stated_fact_is_an_update_with_its_text(old: str, new: str
     assert guarded.interventions == (GuardName.DELETE_LOSES_FACT,)
 
 
+@pytest.mark.parametrize(
+    ("fact", "stored"), [("用户的卡是ABC", "用户的卡是ＡＢＣ"), ("User likes tea", "User likes tea")]
+)
+@pytest.mark.parametrize("action", [Action.ADD, Action.UPDATE, Action.DELETE])
+def test_a_fact_stored_word_for_word_changes_nothing(action: Action, fact: str, stored: str) -> None:
+    guarded = run(Decision(action, None if action is Action.ADD else "m1"), fact, "用户住在北京", stored)
+    assert outcome(guarded) == (Action.NOOP, "m1")
+    assert guarded.interventions == (GuardName.ALREADY_STORED,)
+
+
+def test_a_fact_stored_already_may_still_replace_what_contradicts_it() -> None:
+    decision = Decision(Action.UPDATE, "m1")
+    assert run(decision, "User likes tea", "User likes tea", "User dislikes tea") == Guarded(decision)
+
+
+def test_a_retraction_in_the_words_of_a_memory_may_delete_it() -> None:
+    decision = Decision(Action.DELETE, "m0")
+    assert run(decision, "User likes tea", "User likes tea", retraction=True) == Guarded(decision)
+
+
 def test_a_marked_retraction_may_delete() -> None:
     decision = Decision(Action.DELETE, "m0")
     assert run(decision, "不想让你们知道我住哪", "用户住在北京", retraction=True) == Guarded(decision)
