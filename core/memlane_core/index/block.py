@@ -66,12 +66,14 @@ class Block:
         self._stale = stale
         self.position = position
         """Journal position up to which it is complete."""
+        neighbours, recency = _in_time(times, rows)
         self._columns = kernels.Columns(
             buffers.vectors,
             buffers.codes,
             buffers.rows,
             times,
-            _neighbours(times, rows),
+            neighbours,
+            recency,
             buffers.offsets,
             buffers.tokens,
             buffers.frequencies,
@@ -85,7 +87,7 @@ class Block:
             live,
             max(total_length / live, 1.0) if live else 1.0,
         )
-        self.nbytes = buffers.nbytes() + times.nbytes + self._columns.neighbours.nbytes + postings.nbytes
+        self.nbytes = buffers.nbytes() + times.nbytes + neighbours.nbytes + recency.nbytes + postings.nbytes
         """What it costs to keep, shared buffers included."""
 
     @classmethod
@@ -96,7 +98,7 @@ class Block:
         latest = list({row.memory.memory_id: row for row in rows}.values())
         capacity = capacity_for(len(latest))
         buffers = Buffers(dimension, capacity, TOKENS_PER_ROW * capacity)
-        empty = cls(buffers, 0, np.empty((capacity, 3), np.int64), 0, 0.0, EMPTY, False, 0)
+        empty = cls(buffers, 0, np.empty((capacity, 4), np.int64), 0, 0.0, EMPTY, False, 0)
         return empty.changed(latest, (), position, record_factory)
 
     def __len__(self) -> int:
@@ -123,7 +125,7 @@ class Block:
         first = rows = self._rows
         if rows + len(upserts) > buffers.capacity:
             buffers = buffers.copied(np.arange(rows), capacity_for(rows + len(upserts)))
-        times = np.empty((buffers.capacity, 3), np.int64)
+        times = np.empty((buffers.capacity, 4), np.int64)
         times[:rows] = self._times[:rows]
         live, total_length, stale = len(self), self._total_length, self._stale
         for memory_id in {*deletes, *(u.memory.memory_id for u in upserts)}:
@@ -140,6 +142,7 @@ class Block:
                 kernels.NEVER if memory.expires_at is None else memory.expires_at,
                 memory.created_at,
                 memory.position,
+                max(memory.created_at, memory.updated_at),
             )
             total_length += tokens.length
             rows += 1
@@ -154,7 +157,7 @@ class Block:
     def _compacted(self) -> "Block":
         kept = np.flatnonzero(self._times[: self._rows, 0] != kernels.TOMBSTONE)
         buffers = self._buffers.copied(kept, capacity_for(len(kept)))
-        times = np.empty((buffers.capacity, 3), np.int64)
+        times = np.empty((buffers.capacity, 4), np.int64)
         times[: len(kept)] = self._times[kept]
         return Block(buffers, len(kept), times, len(kept), self._total_length, EMPTY, False, self.position)
 
@@ -162,19 +165,19 @@ class Block:
         """Best first; equal scores newest first."""
         if self._rows == 0:
             return []
-        mask = None
-        if query.metadata:
-            mask = self._mask(query.metadata)
+        mask = self._mask(query.metadata) if query.metadata else None
+        tokens = query.tokens
         rows, scores = kernels.search(
             self._columns,
             query.embedding,
-            None if query.tokens is None else query.tokens.ids,
+            None if tokens is None else tokens.ids,
             top_k=query.top_k,
             now=query.now,
             min_score=query.min_score,
             created_after=query.created_after,
             created_before=query.created_before,
             mask=mask,
+            recent=tokens is not None and tokens.recent,
         )
         memories, records = self._buffers.memories, self._buffers.records
         # tuple.__new__ leaves out the named tuple's own constructor, which is half of the time here.
@@ -231,16 +234,17 @@ class Block:
         return mask
 
 
-def _neighbours(times: NDArray[np.int64], rows: int) -> NDArray[np.int32]:
-    """For each row the live rows recorded before and after it, where no more than `_ONE_GO_SECONDS` lie between;
-    shape (capacity, 2)."""
+def _in_time(times: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """`neighbours` and `recency` of kernels.Columns, over the rows that are not deleted."""
     neighbours = np.full((len(times), 2), -1, np.int32)
+    recency = np.zeros(len(times), np.float32)
     live = np.flatnonzero(times[:rows, 0] != kernels.TOMBSTONE)
     order = live[np.lexsort((times[live, 2], times[live, 1]))]
     near = np.diff(times[order, 1]) <= _ONE_GO_SECONDS
     neighbours[order[1:][near], 0] = order[:-1][near]
     neighbours[order[:-1][near], 1] = order[1:][near]
-    return neighbours
+    recency[live[np.lexsort((times[live, 2], times[live, 3]))]] = np.linspace(0, 1, len(live))
+    return neighbours, recency
 
 
 def search_many(pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:

@@ -6,7 +6,8 @@ Rows are unit vectors, so a dot product is the cosine. A row's score is
 
 where `words` is its BM25 for the query over the largest possible (0..1), a share of what the memories recorded just
 before and after it have (they come from one conversation), and, as feedback, what it shares with the two rows that
-are best so far (Rocchio's idea, on words: a question names one memory, that memory names the next).
+are best so far (Rocchio's idea, on words: a question names one memory, that memory names the next). A question about
+how things stand now adds to each row up to RECENCY_WEIGHT, by how late it was stated.
 
 Large blocks are read twice: all rows as 8-bit codes, which is a quarter of the bytes, then in float32 those rows that
 could still be among the best. Every row has a proven bound on the error of its coded dot product (Cauchy-Schwarz on
@@ -41,6 +42,8 @@ CONCEPT_WEIGHT = 0.5
 """What a shared concept counts beside a shared word."""
 CONCEPT_BIT = 1 << 31
 """Set in the id of a concept, clear in the id of a word."""
+
+RECENCY_WEIGHT = 0.2
 
 K1 = 1.2
 B = 0.75
@@ -78,9 +81,11 @@ class Columns(NamedTuple):
     rows: NDArray[np.float32]
     """(4, capacity): scale of the code, length of what the code leaves over, length of the coded vector, words"""
     times: NDArray[np.int64]
-    """(capacity, 3): expires_at, created_at, position"""
+    """(capacity, 4): expires_at, created_at, position, time of the last statement"""
     neighbours: NDArray[np.int32]
     """(capacity, 2): the rows recorded before and after it in one go, -1 = none"""
+    recency: NDArray[np.float32]
+    """(capacity,): place among the live rows by when they were stated, 0 = first, 1 = last"""
     offsets: NDArray[np.int64]
     tokens: NDArray[np.uint32]
     frequencies: NDArray[np.float32]
@@ -387,18 +392,18 @@ def _signature(readonly: bool) -> Any:
     query = types.Array(float32, 1, "C", readonly=readonly)
     query_tokens = types.Array(uint32, 1, "C", readonly=readonly)
     return int64(
-        vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1], uint32[::1], float32[::1],
-        uint32[::1], int64[::1], int32[::1], float32[::1], int64, int64, types.boolean, int64, float64, query,
-        query_tokens, types.boolean, float64, int64, int64, float64, uint8[::1], int64, int16[::1], float32[:, ::1],
-        float64[::1], int64[:, ::1], int64[::1], float32[:, ::1],
+        vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], int32[:, ::1], float32[::1], int64[::1], uint32[::1],
+        float32[::1], uint32[::1], int64[::1], int32[::1], float32[::1], int64, int64, types.boolean, int64, float64,
+        query, query_tokens, types.boolean, types.boolean, float64, int64, int64, float64, uint8[::1], int64,
+        int16[::1], float32[:, ::1], float64[::1], int64[:, ::1], int64[::1], float32[:, ::1],
     )  # fmt: skip
 
 
 @njit([_signature(False), _signature(True)], cache=True, **_STRICT)
 def _scan(  # type: ignore[no-untyped-def]
-    vectors, codes, facts, times, neighbours, offsets, tokens, frequencies, words, starts, entry_rows,
-    entry_frequencies, n, indexed, stale, live, average, query, query_tokens, coded, now, after, before, min_score,
-    mask, top_k, query_codes, work, idf, spans, rows, scores,
+    vectors, codes, facts, times, neighbours, recency, offsets, tokens, frequencies, words, starts, entry_rows,
+    entry_frequencies, n, indexed, stale, live, average, query, query_tokens, recent, coded, now, after, before,
+    min_score, mask, top_k, query_codes, work, idf, spans, rows, scores,
 ):  # fmt: skip
     d = query.shape[0]
     cosines = work[0]
@@ -440,23 +445,12 @@ def _scan(  # type: ignore[no-untyped-def]
                     times, lengths, offsets, tokens, frequencies, words, starts, entry_rows, entry_frequencies, n,
                     indexed, stale, live, average, idf, spans, lexical,
                 )  # fmt: skip
+        if recent:
+            for row in range(n):
+                lexical[row] += float32(RECENCY_WEIGHT / LEXICAL_WEIGHT) * recency[row]
     return _select(
-        vectors,
-        query,
-        times,
-        n,
-        cosines,
-        used,
-        lexical,
-        now,
-        after,
-        before,
-        min_score,
-        mask,
-        top_k,
-        rows,
-        scores,
-    )
+        vectors, query, times, n, cosines, used, lexical, now, after, before, min_score, mask, top_k, rows, scores,
+    )  # fmt: skip
 
 
 class _Scratch(threading.local):
@@ -495,13 +489,15 @@ def search(
     created_after: int | None = None,
     created_before: int | None = None,
     mask: NDArray[np.uint8] | None = None,
+    recent: bool = False,
     coded: bool | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Best rows and their (score, cosine, lexical), shapes (k,) and (k, 3): views valid until the thread's next call.
 
     `query` is C-contiguous, shape (d,); `query_tokens` sorted and distinct, at most MAX_TOKENS. `mask` has a byte per
-    row, 0 = leave out. `coded` forces the coded pass on or off; the answer is the same. Raises ValueError on shapes
-    that do not fit, TypeError on other element types.
+    row, 0 = leave out. `recent` prefers what was stated late, where there are query tokens. `coded` forces the coded
+    pass on or off; the answer is the same. Raises ValueError on shapes that do not fit, TypeError on other element
+    types.
     """
     n = columns.n
     capacity, dimension = columns.vectors.shape
@@ -523,6 +519,7 @@ def search(
         *columns,
         query,
         query_tokens,
+        recent,
         coded,
         now,
         TOMBSTONE if created_after is None else created_after,
@@ -555,7 +552,8 @@ def warm_up() -> None:
     code_rows(vectors, 0, 5, codes, rows)
     none, numbers = np.empty(0, np.uint32), np.empty(0, np.float32)
     columns = Columns(
-        vectors, codes, rows, np.full((5, 3), NEVER), np.full((5, 2), -1, np.int32), np.zeros(6, np.int64), none,
+        vectors, codes, rows, np.full((5, 4), NEVER), np.full((5, 2), -1, np.int32), np.zeros(5, np.float32),
+        np.zeros(6, np.int64), none,
         numbers, none, np.zeros(1, np.int64), np.empty(0, np.int32), numbers, 5, 5, False, 5, 1.0,
     )  # fmt: skip
     query = vectors[0].copy()

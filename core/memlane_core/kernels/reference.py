@@ -14,6 +14,7 @@ from .fused import (
     K1,
     LEXICAL_WEIGHT,
     NEIGHBOUR_SHARE,
+    RECENCY_WEIGHT,
     TOMBSTONE,
     B,
     Columns,
@@ -31,6 +32,7 @@ def search(
     created_after: int | None = None,
     created_before: int | None = None,
     mask: NDArray[np.uint8] | None = None,
+    recent: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """As `fused.search`; the postings are not looked at, only the tokens by row."""
     n = columns.n
@@ -58,6 +60,8 @@ def search(
                 linked = sorted(set(_tokens(columns, row)) - set(query_tokens.tolist()))
                 share = FEEDBACK_WEIGHT / LEXICAL_WEIGHT * float(score)
                 lexical += share * words(columns, linked, FEEDBACK_MOST_ROWS * columns.live + 1)
+        if recent:
+            lexical += np.float32(RECENCY_WEIGHT / LEXICAL_WEIGHT) * columns.recency[:n]
     rows, scores = best(cosines, lexical, times, allowed, top_k)
     if min_score is not None:
         high_enough = scores[:, 0] >= min_score

@@ -167,4 +167,38 @@ CONCEPTS = """
 客流 开放 参观 游客 | visitor visit tourist opening
 比例 占比 几成 成 | share ratio percentage proportion percent portion
 计划 打算 准备 拟 | plan intend intention
+政府 公共 财政 | government public state
+合同 协议 合约 | contract agreement
+专利 商标 版权 知识产权 无形资产 | patent trademark copyright intangible intellectual_property
+律师 法务 | lawyer solicitor attorney counsel
+医生 护士 大夫 | doctor physician nurse
+投资 投 | invest investment investing
+收益 回报 收益率 | return yield
+门店 分店 店铺 开店 店 | shop store outlet
+超市 零售 商超 | supermarket retail retailer grocery
+网点 柜台 支行 | branch counter
+物流 运输 货运 海运 船运 | logistics freight shipping shipment transport haulage
+订单 下单 | order
+项目 工程 | project
+太阳能 光伏 | solar photovoltaic
+能源 电费 用电 | energy electricity power
+原材料 原料 | raw_material commodity
+研发 技术 | research development technology
+合伙人 合伙 | partner partnership
+继承 遗产 遗嘱 | inherit inheritance estate heir
+捐款 慈善 捐赠 | charity donate donation
+应急 备用金 紧急 | emergency contingency buffer
+现金流 周转 流动资金 | cash_flow working_capital
+转账 汇出 汇 | transfer wire
+分期 每期 还款 还 | instalment installment repay repayment
+季节 季节性 | season seasonal
+管理层 高管 | management executive director
+顾问 咨询 | adviser advisor consultant advice
+审计 年报 | audit auditor accounts
+牌照 许可 资质 | licence license permit
+宠物 狗 猫 | pet dog cat
+运动 健身 跑步 | sport gym exercise run running
+音乐 | music concert
+书 阅读 | book read reading
+节日 春节 圣诞 | holiday festival christmas
 """

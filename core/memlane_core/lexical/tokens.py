@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from . import concepts
 from .numbers import amounts
+from .recency import asks_for_the_present
 from .stem import stem
 
 CONCEPT_BIT = 1 << 31
@@ -64,11 +65,13 @@ class QueryTokens:
     """Distinct tokens of a query, sorted by id."""
 
     ids: NDArray[np.uint32]
+    recent: bool = False
+    """The query asks how things stand now."""
 
 
 def tokenize(text: str) -> Iterator[str]:
     """Tokens of a text, repetitions included; those of concepts begin with `concepts.MARK`."""
-    folded = _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold())
+    folded = _fold(text)
     for match in _RUNS.finditer(folded):
         run = match.group()
         if run[0] >= "\u3040":
@@ -78,6 +81,10 @@ def tokenize(text: str) -> Iterator[str]:
             yield from _words(run)
     yield from concepts.of_stems([stem(word) for word in _WORDS.findall(folded)])
     yield from amounts(folded)
+
+
+def _fold(text: str) -> str:
+    return _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _bigrams(run: str) -> Iterator[str]:
@@ -124,4 +131,5 @@ def row_tokens(text: str) -> RowTokens:
 
 def query_tokens(text: str) -> QueryTokens:
     """Empty for a text without any word."""
-    return QueryTokens(np.array(sorted(set(map(_id, tokenize(text))))[:MAX_TOKENS], np.uint32))
+    ids = sorted(set(map(_id, tokenize(text))))[:MAX_TOKENS]
+    return QueryTokens(np.array(ids, np.uint32), asks_for_the_present(_fold(text)))

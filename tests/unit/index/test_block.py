@@ -219,6 +219,25 @@ def test_memories_recorded_in_one_go_lend_each_other_words() -> None:
     assert lent["a"] > lent["b"]
 
 
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("财务经理是谁", "earlier"),
+        ("现在财务经理是谁", "later"),
+        ("Who is the finance manager?", "earlier"),
+        ("Who is the finance manager at the moment?", "later"),
+    ],
+)
+def test_a_question_about_now_prefers_what_was_stated_last(question: str, first: str) -> None:
+    block = build(
+        row("earlier", "财务经理是苗佳 finance manager", created_at=0),
+        row("later", "财务经理是邱岳 finance manager，他从集团总部调来", created_at=90_000_000),
+        row("aside", "无关", created_at=45_000_000),
+    )
+    query = SearchQuery(np.zeros(DIMENSION, np.float32), query_tokens(question), 2, 0.0)
+    assert ids(block.search(query))[0] == first
+
+
 def test_search_many_answers_in_order() -> None:
     blocks = [build(*(row(f"{b}-{i}", seed=b * 40 + i) for i in range(30))) for b in range(3)]
     pairs = [(blocks[n % 3], ask("memory" if n % 2 else None, seed=n, top_k=1 + n % 4)) for n in range(20)]

@@ -23,7 +23,7 @@ def random_times(
     rng: np.random.Generator, n: int, *, deleted: float = 0.1, expired: float = 0.2
 ) -> NDArray[np.int64]:
     """Few distinct creation times, so that ties are decided by position too; the positions differ."""
-    times = np.empty((n, 3), np.int64)
+    times = np.zeros((n, 4), np.int64)
     times[:, 0] = rng.choice([kernels.NEVER, int(NOW) + 1, int(NOW)], n, p=[0.6, 0.4 - expired, expired])
     times[rng.random(n) < deleted, 0] = kernels.TOMBSTONE
     times[:, 1] = rng.integers(0, 4, n) * 100
@@ -61,9 +61,10 @@ def make_columns(
     before[rng.random(n) < 0.5, 0] = kernels.NEVER
     postings = invert(offsets, tokens, frequencies, before, indexed) if indexed else EMPTY
     neighbours = rng.integers(-1, max(n, 1), (n, 2)).astype(np.int32)
+    recency = rng.random(n).astype(np.float32)
     average = float(rows[3][live].mean()) if live.any() else 1.0
     return kernels.Columns(
-        vectors, codes, rows, times, neighbours, offsets, tokens, frequencies, postings.words, postings.starts,
+        vectors, codes, rows, times, neighbours, recency, offsets, tokens, frequencies, postings.words, postings.starts,
         postings.entry_rows, postings.entry_frequencies, n, indexed, True, int(live.sum()), max(average, 1.0),
     )  # fmt: skip
 

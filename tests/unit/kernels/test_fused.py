@@ -44,8 +44,11 @@ def test_equal_to_the_reference_with_words(seed: int, coded: bool) -> None:
         columns = make_columns(rng, units(rng, (n, d)), indexed=int(rng.integers(0, n + 1)))
         query, tokens = units(rng, (d,)), random_query_tokens(rng, columns)
         top_k = int(rng.integers(1, 9))
-        rows, scores = kernels.search(columns, query, tokens, top_k=top_k, now=NOW, coded=coded)
-        everything = reference.search(columns, query, tokens, top_k=n + 1, now=NOW)
+        recent = bool(rng.random() < 0.5)
+        rows, scores = kernels.search(
+            columns, query, tokens, top_k=top_k, now=NOW, recent=recent, coded=coded
+        )
+        everything = reference.search(columns, query, tokens, top_k=n + 1, now=NOW, recent=recent)
         score_of = dict(zip(everything[0].tolist(), everything[1].tolist(), strict=True))
         # Float sums in another order may swap rows that are equal within rounding, and nothing else.
         assert len(rows) == min(top_k, len(score_of))
@@ -94,7 +97,7 @@ def test_newest_first_among_equals() -> None:
     rng = np.random.default_rng(0)
     vectors = np.tile(np.float32([1, 0, 0]), (9, 1))
     times = np.array(
-        [[kernels.NEVER, created, position] for created in (3, 1, 2) for position in (20, 30, 10)]
+        [[kernels.NEVER, created, position, 0] for created in (3, 1, 2) for position in (20, 30, 10)]
     )
     times[:, 2] += np.arange(9) // 3
     columns = make_columns(rng, vectors, times)
@@ -140,7 +143,7 @@ def test_a_zero_query_scores_zero() -> None:
 
 def test_expiry_is_exclusive_at_the_second() -> None:
     rng = np.random.default_rng(6)
-    times = np.array([[1_000, 0, 1]])
+    times = np.array([[1_000, 0, 1, 0]])
     columns = make_columns(rng, units(rng, (1, 4)), times)
     query = units(rng, (4,))
     seen = [
