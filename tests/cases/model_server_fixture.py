@@ -1,6 +1,7 @@
 """A memlane server whose model is a script: what the model says to a request, and how a test reads what it got."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -140,7 +141,13 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+def holds(data: bytes, secret: str) -> bool:
+    """Whether a file holds it; four digits inside of a longer number, such as a time, are no PIN."""
+    return re.search(rb"(?<![\d.])" + re.escape(secret.encode()) + rb"(?!\d)", data) is not None
+
+
 def sent_texts(stub: OpenAIStub) -> str:
-    """All that the model server was ever sent."""
+    """All that the model server was ever sent, without the random codes of the delimiters."""
     requests: Sequence[Request] = [*stub.chat.requests, *stub.embeddings.requests]
-    return "\n".join(json.dumps(r.json, ensure_ascii=False) for r in requests)
+    sent = "\n".join(json.dumps(r.json, ensure_ascii=False) for r in requests)
+    return re.sub(r"===== (begin|end) [0-9a-f]+ =====", "", sent)
