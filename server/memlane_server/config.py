@@ -1,6 +1,7 @@
 """Settings: defaults, then a TOML file, then MEMLANE_* variables, then the command line."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
@@ -223,7 +224,18 @@ class Settings(BaseSettings):
 
     def shown(self) -> dict[str, Any]:
         """What holds, secrets masked: for --print-config."""
-        return self.model_dump(mode="json")
+        return {name: _masked(value) for name, value in self.model_dump(mode="json").items()}
+
+
+def _masked(value: Any) -> Any:
+    """The same without the passwords that stand in URLs."""
+    if isinstance(value, dict):
+        return {name: _masked(inner) for name, inner in value.items()}
+    if not isinstance(value, str) or "://" not in value:
+        return value
+    # Up to the last @, since a password may hold one.
+    value = re.sub(r"://([^:/@]*):.*@", r"://\1:**********@", value)
+    return re.sub(r"([?&](?:password|token|sslpassword)=)[^&]*", r"\1**********", value)
 
 
 def load(config: Path | None = None, **overrides: Any) -> Settings:
