@@ -6,7 +6,6 @@ published, a reader never sees half a write, and neither waits for the other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +37,7 @@ class Block:
         "_postings",
         "_rows",
         "_stale",
+        "_table",
         "_times",
         "_total_length",
         "nbytes",
@@ -64,6 +64,7 @@ class Block:
             stale = False
         self._postings = postings
         self._stale = stale
+        self._table: NDArray[np.int64] | None = None
         self.position = position
         """Journal position up to which it is complete."""
         neighbours, recency = _in_time(times, rows)
@@ -179,12 +180,33 @@ class Block:
             mask=mask,
             recent=tokens is not None and tokens.recent,
         )
+        return self._hits(rows, scores)
+
+    def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
         memories, records = self._buffers.memories, self._buffers.records
         # tuple.__new__ leaves out the named tuple's own constructor, which is half of the time here.
         return [
             tuple.__new__(Hit, (memories[row], records[row], *values))
             for row, values in zip(rows.tolist(), scores.tolist(), strict=True)
         ]
+
+    def _request(self, query: SearchQuery) -> kernels.Request:
+        if self._table is None:
+            self._table = kernels.table_of(self._columns)
+        tokens = query.tokens
+        return kernels.Request(
+            self._columns,
+            self._table,
+            query.embedding,
+            None if tokens is None else tokens.ids,
+            query.top_k,
+            query.now,
+            query.min_score,
+            query.created_after,
+            query.created_before,
+            self._mask(query.metadata) if query.metadata else None,
+            tokens is not None and tokens.recent,
+        )
 
     def nearest(self, embedding: NDArray[np.float32], k: int, now: float) -> list[tuple[Memory, float]]:
         """The `k` visible memories of highest cosine."""
@@ -248,11 +270,12 @@ def _in_time(times: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int32], ND
 
 
 def search_many(pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:
-    """Hits of many searches, in order; searches of one block run one after the other while it is in cache."""
+    """Hits of many searches, in order, by one kernel call; searches of one block follow each other, while it is in
+    cache."""
     results: list[list[Hit]] = [[] for _ in pairs]
     order = sorted(range(len(pairs)), key=lambda i: id(pairs[i][0]))
-    for _, group in groupby(order, key=lambda i: id(pairs[i][0])):
-        for i in group:
-            block, query = pairs[i]
-            results[i] = block.search(query)
+    order = [i for i in order if len(pairs[i][0])]
+    answers = kernels.search_many([pairs[i][0]._request(pairs[i][1]) for i in order])
+    for i, (rows, scores) in zip(order, answers, strict=True):
+        results[i] = pairs[i][0]._hits(rows, scores)
     return results

@@ -1,25 +1,18 @@
 """Compiled scoring over blocks of unit vectors."""
 
-from .fused import (
-    CONCEPT_BIT,
-    CONCEPT_WEIGHT,
-    MAX_TOKENS,
-    NEVER,
-    TOMBSTONE,
-    Columns,
-    code_rows,
-    search,
-    warm_up,
-)
+from .facade import Columns, Request, code_rows, search, search_many, table_of, warm_up
+from .fused import CONCEPT_BIT, MAX_TOKENS, NEVER, TOMBSTONE
 
 __all__ = [
     "CONCEPT_BIT",
-    "CONCEPT_WEIGHT",
     "MAX_TOKENS",
     "NEVER",
     "TOMBSTONE",
     "Columns",
+    "Request",
     "code_rows",
     "search",
+    "search_many",
+    "table_of",
     "warm_up",
 ]

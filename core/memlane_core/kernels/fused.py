@@ -18,12 +18,24 @@ rules are kept: a row whose score is NaN is never returned. Ties go to the newer
 journal position. All helpers stand in this file, since numba's cache does not notice a change in another one.
 """
 
-import threading
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import float32, float64, int8, int16, int32, int64, njit, types, uint8, uint32, uint64
-from numpy.typing import NDArray
+from numba import (  # type: ignore[attr-defined]
+    carray,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    njit,
+    types,
+    uint8,
+    uint32,
+    uint64,
+)
+from numba.extending import intrinsic
 
 NEVER = np.iinfo(np.int64).max
 """expires_at of a row that never expires."""
@@ -64,43 +76,6 @@ _SCORE_SLACK = 1e-6
 
 _REASSOCIATE = {"reassoc", "contract", "arcp", "nsz"}
 _STRICT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
-
-
-class Columns(NamedTuple):
-    """A block as the kernels read it; `n` rows count of `capacity`. All arrays C-contiguous.
-
-    Tokens stand twice: by row (`offsets`, `tokens`, `frequencies`: row r has offsets[r] up to offsets[r + 1], sorted),
-    and, for the first `indexed` rows, by token (`words`, sorted, and for word w the entries starts[w] up to
-    starts[w + 1] of `entry_rows` and `entry_frequencies`). A write costs no new index as long as few rows are behind.
-    """
-
-    vectors: NDArray[np.float32]
-    """(capacity, d)"""
-    codes: NDArray[np.int8]
-    """(capacity, d): vectors / scale, rounded"""
-    rows: NDArray[np.float32]
-    """(4, capacity): scale of the code, length of what the code leaves over, length of the coded vector, words"""
-    times: NDArray[np.int64]
-    """(capacity, 4): expires_at, created_at, position, time of the last statement"""
-    neighbours: NDArray[np.int32]
-    """(capacity, 2): the rows recorded before and after it in one go, -1 = none"""
-    recency: NDArray[np.float32]
-    """(capacity,): place among the live rows by when they were stated, 0 = first, 1 = last"""
-    offsets: NDArray[np.int64]
-    tokens: NDArray[np.uint32]
-    frequencies: NDArray[np.float32]
-    words: NDArray[np.uint32]
-    starts: NDArray[np.int64]
-    entry_rows: NDArray[np.int32]
-    entry_frequencies: NDArray[np.float32]
-    n: int
-    indexed: int
-    stale: bool
-    """Some of the indexed rows have become tombstones since they were indexed."""
-    live: int
-    """Rows that are no tombstones."""
-    average_length: float
-    """Of the live rows; positive."""
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
@@ -162,7 +137,7 @@ def _code_query(query, codes):  # type: ignore[no-untyped-def]
     ],
     cache=True, **_STRICT,
 )  # fmt: skip
-def _code_rows(vectors, first, last, codes, rows):  # type: ignore[no-untyped-def]
+def code_rows(vectors, first, last, codes, rows):  # type: ignore[no-untyped-def]
     for row in range(first, last):
         largest = 0.0
         square = 0.0
@@ -400,7 +375,7 @@ def _signature(readonly: bool) -> Any:
 
 
 @njit([_signature(False), _signature(True)], cache=True, **_STRICT)
-def _scan(  # type: ignore[no-untyped-def]
+def scan(  # type: ignore[no-untyped-def]
     vectors, codes, facts, times, neighbours, recency, offsets, tokens, frequencies, words, starts, entry_rows,
     entry_frequencies, n, indexed, stale, live, average, query, query_tokens, recent, coded, now, after, before,
     min_score, mask, top_k, query_codes, work, idf, spans, rows, scores,
@@ -453,111 +428,51 @@ def _scan(  # type: ignore[no-untyped-def]
     )  # fmt: skip
 
 
-class _Scratch(threading.local):
-    """Buffers of one thread, reused by every call in it; they grow to the largest block seen."""
+def _pointer_to(dtype: Any) -> Any:
+    @intrinsic
+    def pointer(typing_context, address):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-    def __init__(self) -> None:
-        self.fit(1024, 1536, 64)
+        return types.CPointer(dtype)(types.int64), generate  # type: ignore[no-untyped-call]
 
-    def fit(self, rows: int, dimension: int, results: int) -> None:
-        self.rows = rows
-        self.dimension = dimension
-        self.results = results
-        self.arrays = (
-            np.empty(dimension, np.int16),
-            np.empty((5, rows), np.float32),
-            np.empty(MAX_TOKENS, np.float64),
-            np.empty((MAX_TOKENS, 2), np.int64),
-            np.empty(results, np.int64),
-            np.empty((results, 3), np.float32),
-        )
+    return pointer
 
 
-_scratch = _Scratch()
-_NO_MASK = np.empty(0, np.uint8)
-_NO_TOKENS = np.empty(0, np.uint32)
+_float32_at = _pointer_to(float32)
+_int8_at = _pointer_to(int8)
+_int32_at = _pointer_to(int32)
+_int64_at = _pointer_to(int64)
+_uint8_at = _pointer_to(uint8)
+_uint32_at = _pointer_to(uint32)
 
 
-def search(
-    columns: Columns,
-    query: NDArray[np.float32],
-    query_tokens: NDArray[np.uint32] | None,
-    *,
-    top_k: int,
-    now: float,
-    min_score: float | None = None,
-    created_after: int | None = None,
-    created_before: int | None = None,
-    mask: NDArray[np.uint8] | None = None,
-    recent: bool = False,
-    coded: bool | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Best rows and their (score, cosine, lexical), shapes (k,) and (k, 3): views valid until the thread's next call.
-
-    `query` is C-contiguous, shape (d,); `query_tokens` sorted and distinct, at most MAX_TOKENS. `mask` has a byte per
-    row, 0 = leave out. `recent` prefers what was stated late, where there are query tokens. `coded` forces the coded
-    pass on or off; the answer is the same. Raises ValueError on shapes that do not fit, TypeError on other element
-    types.
-    """
-    n = columns.n
-    capacity, dimension = columns.vectors.shape
-    if query.shape != (dimension,):
-        raise ValueError(f"query of shape {query.shape} does not fit vectors of dimension {dimension}")
-    if top_k < 1 or n > capacity or (mask is not None and mask.shape[0] < n):
-        raise ValueError(f"n={n}, top_k={top_k} or the mask do not fit {capacity} rows")
-    if query_tokens is None:
-        query_tokens = _NO_TOKENS
-    elif query_tokens.shape[0] > MAX_TOKENS:
-        raise ValueError(f"{query_tokens.shape[0]} query tokens, at most {MAX_TOKENS}")
-    if coded is None:
-        coded = n * dimension >= CODED_MIN_ELEMENTS and dimension <= MAX_CODED_DIMENSION
-    scratch = _scratch
-    if n > scratch.rows or dimension > scratch.dimension or top_k > scratch.results:
-        scratch.fit(max(n, scratch.rows), max(dimension, scratch.dimension), max(top_k, scratch.results))
-    arrays = scratch.arrays
-    count = _scan(
-        *columns,
-        query,
-        query_tokens,
-        recent,
-        coded,
-        now,
-        TOMBSTONE if created_after is None else created_after,
-        NEVER if created_before is None else created_before,
-        -np.inf if min_score is None else min_score,
-        _NO_MASK if mask is None else mask,
-        top_k,
-        *arrays,
-    )
-    return arrays[4][:count], arrays[5][:count]
-
-
-def code_rows(
-    vectors: NDArray[np.float32], first: int, last: int, codes: NDArray[np.int8], rows: NDArray[np.float32]
-) -> None:
-    """Fill `codes` and the first three lines of `rows` (see Columns) for the rows first..last - 1.
-
-    Raises ValueError outside the arrays.
-    """
-    capacity = vectors.shape[0]
-    if not 0 <= first <= last <= capacity or codes.shape != vectors.shape or rows.shape != (4, capacity):
-        raise ValueError(f"rows {first}..{last} do not fit {vectors.shape}, {codes.shape}, {rows.shape}")
-    _code_rows(vectors, first, last, codes, rows)
-
-
-def warm_up() -> None:
-    """Run every kernel once in each of its forms; after this no call compiles or loads code."""
-    vectors = np.eye(5, 8, dtype=np.float32)
-    codes, rows = np.empty((5, 8), np.int8), np.ones((4, 5), np.float32)
-    code_rows(vectors, 0, 5, codes, rows)
-    none, numbers = np.empty(0, np.uint32), np.empty(0, np.float32)
-    columns = Columns(
-        vectors, codes, rows, np.full((5, 4), NEVER), np.full((5, 2), -1, np.int32), np.zeros(5, np.float32),
-        np.zeros(6, np.int64), none,
-        numbers, none, np.zeros(1, np.int64), np.empty(0, np.int32), numbers, 5, 5, False, 5, 1.0,
-    )  # fmt: skip
-    query = vectors[0].copy()
-    for writeable in (True, False):
-        query.flags.writeable = writeable
-        for coded in (True, False):
-            search(columns, query, np.zeros(1, np.uint32), top_k=2, now=0.0, coded=coded)
+@njit(
+    types.void(
+        int64[:, ::1], float64[::1], float32[:, ::1], int64[::1], uint32[::1], int64[:, ::1], float64[:, ::1],
+        int16[::1], float32[:, ::1], float64[::1], int64[:, ::1], int64[:, ::1], float32[:, :, ::1],
+    ),
+    cache=True, **_STRICT,
+)  # fmt: skip
+def scan_many(  # type: ignore[no-untyped-def]
+    tables, averages, queries, token_offsets, query_tokens, options, limits, query_codes, work, idf, spans, rows,
+    scores,
+):  # fmt: skip
+    """`scan` for each line of `tables` (facade.table_of), `options` (top_k, after, before, recent, coded, address and
+    length of the mask, and as an answer the count) and `limits` (now, min_score)."""
+    for i in range(tables.shape[0]):
+        t = tables[i]
+        capacity = t[0]
+        option = options[i]
+        option[7] = scan(
+            carray(_float32_at(t[9]), (capacity, t[1])), carray(_int8_at(t[10]), (capacity, t[1])),
+            carray(_float32_at(t[11]), (4, capacity)), carray(_int64_at(t[12]), (capacity, 4)),
+            carray(_int32_at(t[13]), (capacity, 2)), carray(_float32_at(t[14]), (capacity,)),
+            carray(_int64_at(t[15]), (capacity + 1,)), carray(_uint32_at(t[16]), (t[6],)),
+            carray(_float32_at(t[17]), (t[6],)), carray(_uint32_at(t[18]), (t[7],)),
+            carray(_int64_at(t[19]), (t[7] + 1,)), carray(_int32_at(t[20]), (t[8],)),
+            carray(_float32_at(t[21]), (t[8],)), t[2], t[3], t[4] != 0, t[5], averages[i], queries[i],
+            query_tokens[token_offsets[i] : token_offsets[i + 1]], option[3] != 0, option[4] != 0, limits[i, 0],
+            option[1], option[2], limits[i, 1], carray(_uint8_at(option[5]), (option[6],)), option[0], query_codes,
+            work, idf, spans, rows[i], scores[i],
+        )  # fmt: skip

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from .facade import Columns
 from .fused import (
     CONCEPT_BIT,
     CONCEPT_WEIGHT,
@@ -17,7 +18,6 @@ from .fused import (
     RECENCY_WEIGHT,
     TOMBSTONE,
     B,
-    Columns,
 )
 
 
@@ -34,7 +34,7 @@ def search(
     mask: NDArray[np.uint8] | None = None,
     recent: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """As `fused.search`; the postings are not looked at, only the tokens by row."""
+    """As `kernels.search`; the postings are not looked at, only the tokens by row."""
     n = columns.n
     times = columns.times[:n]
     allowed = times[:, 0] > now

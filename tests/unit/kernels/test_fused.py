@@ -184,6 +184,74 @@ def test_threads_do_not_share_buffers() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_many_searches_in_one_call_are_those_of_single_calls(seed: int) -> None:
+    """Over blocks of all sizes, several requests to one block among them, each with options of its own."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.choice([8, 48]))
+    blocks = [
+        make_columns(rng, units(rng, (n, d)), indexed=n // 2)
+        for n in [*range(6), 33, 64, 200, 131_072 // d + 70]
+    ]
+    tables = [kernels.table_of(columns) for columns in blocks]
+    requests = []
+    for _ in range(40):
+        i = int(rng.integers(0, len(blocks)))
+        n = blocks[i].n
+        requests.append(
+            kernels.Request(
+                blocks[i],
+                tables[i],
+                units(rng, (d,)),
+                random_query_tokens(rng, blocks[i]) if rng.random() < 0.6 else None,
+                int(rng.integers(1, 12)),
+                NOW,
+                0.0 if rng.random() < 0.3 else None,
+                100 if rng.random() < 0.3 else None,
+                300 if rng.random() < 0.3 else None,
+                (rng.random(n) < 0.7).astype(np.uint8) if rng.random() < 0.3 else None,
+                bool(rng.random() < 0.3),
+            )
+        )
+    answers = kernels.search_many(requests)
+    assert len(answers) == len(requests)
+    for request, (rows, scores) in zip(requests, answers, strict=True):
+        columns, _, query, tokens, top_k, now, min_score, after, before, mask, recent = request
+        wanted = kernels.search(
+            columns,
+            query,
+            tokens,
+            top_k=top_k,
+            now=now,
+            min_score=min_score,
+            created_after=after,
+            created_before=before,
+            mask=mask,
+            recent=recent,
+        )
+        assert rows.tolist() == wanted[0].tolist()
+        assert scores.tobytes() == wanted[1].tobytes()
+    assert kernels.search_many([]) == []
+
+
+def test_a_batch_is_refused_as_a_whole() -> None:
+    rng = np.random.default_rng(12)
+    columns = make_columns(rng, units(rng, (5, 8)))
+    good = kernels.Request(
+        columns, kernels.table_of(columns), units(rng, (8,)), None, 3, NOW, None, None, None, None, False
+    )
+    for bad, message in (
+        (good._replace(query=units(rng, (9,))), "dimension"),
+        (good._replace(top_k=0), "top_k=0"),
+        (good._replace(mask=np.ones(4, np.uint8)), "mask"),
+        (good._replace(query_tokens=np.arange(600, dtype=np.uint32)), "query tokens"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kernels.search_many([good, bad])
+    with pytest.raises(TypeError):
+        kernels.search_many([good, good._replace(query=good.query.astype(np.float64))])
+
+
 def test_the_facade_refuses_what_does_not_fit() -> None:
     rng = np.random.default_rng(10)
     columns = make_columns(rng, units(rng, (5, 8)))

@@ -11,7 +11,7 @@ from memlane_core import kernels
 from memlane_core.kernels import fused, reference
 from tests.unit.kernels.blocks import NOW, dyadic, make_columns, random_query_tokens, units
 
-assert not hasattr(fused._scan, "inspect_asm"), "the JIT is on"
+assert not hasattr(fused.scan, "inspect_asm"), "the JIT is on"
 kernels.warm_up()
 rng = np.random.default_rng(0)
 for n in range(10):
@@ -24,6 +24,10 @@ for n in range(10):
         tokens = random_query_tokens(rng, columns)
         _, scores = kernels.search(columns, query, tokens, top_k=4, now=NOW, coded=coded)
         assert np.allclose(scores[:, 0], reference.search(columns, query, tokens, top_k=4, now=NOW)[1][:, 0], atol=2e-5)
+        request = kernels.Request(
+            columns, kernels.table_of(columns), query, tokens, 4, NOW, None, None, None, None, False
+        )
+        assert kernels.search_many([request])[0][1].tobytes() == scores.tobytes()
 print("equal")
 """
 

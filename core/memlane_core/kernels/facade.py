@@ -1,0 +1,261 @@
+"""The validating façade in front of the compiled kernels: what a block looks like to them, and how they are asked."""
+
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import config
+from numpy.typing import NDArray
+
+from . import fused
+from .fused import CODED_MIN_ELEMENTS, FEEDBACK_ROWS, MAX_CODED_DIMENSION, MAX_TOKENS, NEVER, TOMBSTONE
+
+
+class Columns(NamedTuple):
+    """A block as the kernels read it; `n` rows count of `capacity`. All arrays C-contiguous.
+
+    Tokens stand twice: by row (`offsets`, `tokens`, `frequencies`: row r has offsets[r] up to offsets[r + 1], sorted),
+    and, for the first `indexed` rows, by token (`words`, sorted, and for word w the entries starts[w] up to
+    starts[w + 1] of `entry_rows` and `entry_frequencies`). A write costs no new index as long as few rows are behind.
+    """
+
+    vectors: NDArray[np.float32]
+    """(capacity, d)"""
+    codes: NDArray[np.int8]
+    """(capacity, d): vectors / scale, rounded"""
+    rows: NDArray[np.float32]
+    """(4, capacity): scale of the code, length of what the code leaves over, length of the coded vector, words"""
+    times: NDArray[np.int64]
+    """(capacity, 4): expires_at, created_at, position, time of the last statement"""
+    neighbours: NDArray[np.int32]
+    """(capacity, 2): the rows recorded before and after it in one go, -1 = none"""
+    recency: NDArray[np.float32]
+    """(capacity,): place among the live rows by when they were stated, 0 = first, 1 = last"""
+    offsets: NDArray[np.int64]
+    tokens: NDArray[np.uint32]
+    frequencies: NDArray[np.float32]
+    words: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    entry_rows: NDArray[np.int32]
+    entry_frequencies: NDArray[np.float32]
+    n: int
+    indexed: int
+    stale: bool
+    """Some of the indexed rows have become tombstones since they were indexed."""
+    live: int
+    """Rows that are no tombstones."""
+    average_length: float
+    """Of the live rows; positive."""
+
+
+class _Scratch(threading.local):
+    """Buffers of one thread, reused by every call in it; they grow to the largest block seen."""
+
+    def __init__(self) -> None:
+        self.rows = self.dimension = self.results = 0
+        self.fit(1024, 1536, 64)
+
+    def fit(self, rows: int, dimension: int, results: int) -> None:
+        if rows <= self.rows and dimension <= self.dimension and results <= self.results:
+            return
+        self.rows = max(rows, self.rows)
+        self.dimension = max(dimension, self.dimension)
+        self.results = max(results, self.results)
+        self.arrays = (
+            np.empty(self.dimension, np.int16),
+            np.empty((5, self.rows), np.float32),
+            np.empty(MAX_TOKENS, np.float64),
+            np.empty((MAX_TOKENS, 2), np.int64),
+            np.empty(self.results, np.int64),
+            np.empty((self.results, 3), np.float32),
+        )
+
+
+_scratch = _Scratch()
+_NO_MASK = np.empty(0, np.uint8)
+_NO_TOKENS = np.empty(0, np.uint32)
+
+
+def search(
+    columns: Columns,
+    query: NDArray[np.float32],
+    query_tokens: NDArray[np.uint32] | None,
+    *,
+    top_k: int,
+    now: float,
+    min_score: float | None = None,
+    created_after: int | None = None,
+    created_before: int | None = None,
+    mask: NDArray[np.uint8] | None = None,
+    recent: bool = False,
+    coded: bool | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Best rows and their (score, cosine, lexical), shapes (k,) and (k, 3): views valid until the thread's next call.
+
+    `query` is C-contiguous, shape (d,); `query_tokens` sorted and distinct, at most MAX_TOKENS. `mask` has a byte per
+    row, 0 = leave out. `recent` prefers what was stated late, where there are query tokens. `coded` forces the coded
+    pass on or off; the answer is the same. Raises ValueError on shapes that do not fit, TypeError on other element
+    types.
+    """
+    n = columns.n
+    capacity, dimension = columns.vectors.shape
+    if query.shape != (dimension,):
+        raise ValueError(f"query of shape {query.shape} does not fit vectors of dimension {dimension}")
+    if top_k < 1 or n > capacity or (mask is not None and mask.shape[0] < n):
+        raise ValueError(f"n={n}, top_k={top_k} or the mask do not fit {capacity} rows")
+    if query_tokens is None:
+        query_tokens = _NO_TOKENS
+    elif query_tokens.shape[0] > MAX_TOKENS:
+        raise ValueError(f"{query_tokens.shape[0]} query tokens, at most {MAX_TOKENS}")
+    if coded is None:
+        coded = n * dimension >= CODED_MIN_ELEMENTS and dimension <= MAX_CODED_DIMENSION
+    scratch = _scratch
+    if n > scratch.rows or dimension > scratch.dimension or top_k > scratch.results:
+        scratch.fit(n, dimension, top_k)
+    arrays = scratch.arrays
+    count = fused.scan(
+        *columns,
+        query,
+        query_tokens,
+        recent,
+        coded,
+        now,
+        TOMBSTONE if created_after is None else created_after,
+        NEVER if created_before is None else created_before,
+        -np.inf if min_score is None else min_score,
+        _NO_MASK if mask is None else mask,
+        top_k,
+        *arrays,
+    )
+    return arrays[4][:count], arrays[5][:count]
+
+
+class Request(NamedTuple):
+    """One search of a batch; the fields are those of `search`."""
+
+    columns: Columns
+    table: NDArray[np.int64]
+    """`table_of(columns)`, kept by the caller as long as the block does not change."""
+    query: NDArray[np.float32]
+    query_tokens: NDArray[np.uint32] | None
+    top_k: int
+    now: float
+    min_score: float | None
+    created_after: int | None
+    created_before: int | None
+    mask: NDArray[np.uint8] | None
+    recent: bool
+
+
+def table_of(columns: Columns) -> NDArray[np.int64]:
+    """Sizes and addresses of a block's arrays, which is how many blocks get into one call. Valid while they live."""
+    c = columns
+    if c.tokens.shape != c.frequencies.shape or c.entry_rows.shape != c.entry_frequencies.shape:
+        raise ValueError("tokens or entries do not fit their frequencies")
+    sizes = [
+        *c.vectors.shape,
+        c.n,
+        c.indexed,
+        int(c.stale),
+        c.live,
+        len(c.tokens),
+        len(c.words),
+        len(c.entry_rows),
+    ]
+    arrays: list[NDArray[Any]] = [
+        c.vectors, c.codes, c.rows, c.times, c.neighbours, c.recency, c.offsets, c.tokens, c.frequencies, c.words,
+        c.starts, c.entry_rows, c.entry_frequencies,
+    ]  # fmt: skip
+    return np.array([*sizes, *(array.ctypes.data for array in arrays)], np.int64)
+
+
+def search_many(requests: list[Request]) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """The answers of `search` to many requests over blocks of one dimension, in order, by one call.
+
+    Raises what `search` raises; then none was answered.
+    """
+    if not requests:
+        return []
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        # Addresses mean nothing to plain Python.
+        answers = [
+            search(r.columns, r.query, r.query_tokens, top_k=r.top_k, now=r.now, min_score=r.min_score,
+                   created_after=r.created_after, created_before=r.created_before, mask=r.mask, recent=r.recent)
+            for r in requests
+        ]  # fmt: skip
+        return [(rows.copy(), scores.copy()) for rows, scores in answers]
+    dimension = requests[0].columns.vectors.shape[1]
+    options, limits, tokens, ends = [], [], [], [0]
+    for r in requests:
+        n = r.columns.n
+        if r.query.shape != (dimension,) or r.columns.vectors.shape[1] != dimension:
+            raise ValueError(f"query of shape {r.query.shape} does not fit vectors of dimension {dimension}")
+        if r.top_k < 1 or (r.mask is not None and r.mask.shape[0] < n):
+            raise ValueError(f"n={n}, top_k={r.top_k} or the mask do not fit")
+        ids = _NO_TOKENS if r.query_tokens is None else r.query_tokens
+        if ids.shape[0] > MAX_TOKENS:
+            raise ValueError(f"{ids.shape[0]} query tokens, at most {MAX_TOKENS}")
+        tokens.append(ids)
+        ends.append(ends[-1] + ids.shape[0])
+        options.append((
+            r.top_k,
+            TOMBSTONE if r.created_after is None else r.created_after,
+            NEVER if r.created_before is None else r.created_before,
+            r.recent,
+            n * dimension >= CODED_MIN_ELEMENTS and dimension <= MAX_CODED_DIMENSION,
+            0 if r.mask is None else r.mask.ctypes.data,
+            0 if r.mask is None else n,
+            0,
+        ))  # fmt: skip
+        limits.append((r.now, -np.inf if r.min_score is None else r.min_score))
+    scratch = _scratch
+    scratch.fit(max(r.columns.n for r in requests), dimension, 0)
+    most = max(FEEDBACK_ROWS, *(r.top_k for r in requests))
+    rows = np.empty((len(requests), most), np.int64)
+    scores = np.empty((len(requests), most, 3), np.float32)
+    table = np.array(options, np.int64)
+    fused.scan_many(
+        np.stack([r.table for r in requests]),
+        np.array([r.columns.average_length for r in requests], np.float64),
+        np.stack([r.query for r in requests], dtype=np.float32, casting="no"),
+        np.array(ends, np.int64),
+        np.concatenate(tokens),
+        table,
+        np.array(limits, np.float64),
+        *scratch.arrays[:4],
+        rows,
+        scores,
+    )
+    return [(rows[i, :count], scores[i, :count]) for i, count in enumerate(table[:, 7].tolist())]
+
+
+def code_rows(
+    vectors: NDArray[np.float32], first: int, last: int, codes: NDArray[np.int8], rows: NDArray[np.float32]
+) -> None:
+    """Fill `codes` and the first three lines of `rows` (see Columns) for the rows first..last - 1.
+
+    Raises ValueError outside the arrays.
+    """
+    capacity = vectors.shape[0]
+    if not 0 <= first <= last <= capacity or codes.shape != vectors.shape or rows.shape != (4, capacity):
+        raise ValueError(f"rows {first}..{last} do not fit {vectors.shape}, {codes.shape}, {rows.shape}")
+    fused.code_rows(vectors, first, last, codes, rows)
+
+
+def warm_up() -> None:
+    """Run every kernel once in each of its forms; after this no call compiles or loads code."""
+    vectors = np.eye(5, 8, dtype=np.float32)
+    codes, rows = np.empty((5, 8), np.int8), np.ones((4, 5), np.float32)
+    code_rows(vectors, 0, 5, codes, rows)
+    none, numbers = np.empty(0, np.uint32), np.empty(0, np.float32)
+    columns = Columns(
+        vectors, codes, rows, np.full((5, 4), NEVER), np.full((5, 2), -1, np.int32), np.zeros(5, np.float32),
+        np.zeros(6, np.int64), none,
+        numbers, none, np.zeros(1, np.int64), np.empty(0, np.int32), numbers, 5, 5, False, 5, 1.0,
+    )  # fmt: skip
+    query = vectors[0].copy()
+    for writeable in (True, False):
+        query.flags.writeable = writeable
+        for coded in (True, False):
+            search(columns, query, np.zeros(1, np.uint32), top_k=2, now=0.0, coded=coded)
+    search_many([Request(columns, table_of(columns), query, None, 2, 0.0, None, None, None, None, False)])
