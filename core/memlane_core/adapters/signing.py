@@ -8,6 +8,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from ..domain.errors import FailedPrecondition
+
 
 class Ed25519Signer:
     """`path` holds the private key (PEM, PKCS #8, mode 600); the public half is written beside it as `.pub`."""
@@ -16,9 +18,7 @@ class Ed25519Signer:
 
     def __init__(self, path: Path) -> None:
         self._key = _load(path) if path.exists() else _create(path)
-        raw = self._key.public_key().public_bytes(
-            serialization.Encoding.Raw, serialization.PublicFormat.Raw
-        )
+        raw = self._key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
         self.key_id = hashlib.sha256(raw).hexdigest()[:16]
 
     def sign(self, digest: bytes) -> bytes:
@@ -35,7 +35,7 @@ class Ed25519Signer:
 def _load(path: Path) -> Ed25519PrivateKey:
     key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     if not isinstance(key, Ed25519PrivateKey):
-        raise ValueError(f"{path} does not hold an Ed25519 private key")
+        raise FailedPrecondition(f"{path} does not hold an Ed25519 private key")
     return key
 
 

@@ -22,7 +22,8 @@ class Embedder(Protocol):
 
     @property
     def nomination_threshold(self) -> float:
-        """Raw cosine of this model that corresponds to the customary 0.85: from here two facts may concern the same thing."""
+        """Raw cosine of this model that corresponds to the customary 0.85: from here on, two facts may concern the
+        same thing."""
         ...
 
     async def embed(self, texts: Sequence[str], *, timeout_seconds: float | None = None) -> Vectors:

@@ -108,7 +108,7 @@ class AppliedRow:
     knowledge: bool = False
 
 
-class LostRace(Exception):  # noqa: N818 - a signal to decide again, not an error of the tree
+class LostRace(Exception):
     """The user's head moved since the decision was made: read again, decide again."""
 
 
@@ -209,9 +209,7 @@ class History(Protocol):
         """Revision number that this id reached, deleted or not; 0 when it never was."""
         ...
 
-    def expired(
-        self, tenant: str, *, now_seconds: int, limit: int
-    ) -> list[tuple[str, tuple[str, ...]]]:
+    def expired(self, tenant: str, *, now_seconds: int, limit: int) -> list[tuple[str, tuple[str, ...]]]:
         """Memories and knowledge still live in the journal whose expires_at is not after `now_seconds`: pairs of
         user_id and memory ids, at most `limit` ids in all, longest expired first."""
         ...
