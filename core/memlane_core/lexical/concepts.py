@@ -28,15 +28,23 @@ def _read(table: str) -> tuple[dict[str, tuple[str, ...]], dict[tuple[str, ...],
 
 
 _CHINESE, _ENGLISH = _read(CONCEPTS)
-_LONGEST_CHINESE = max(map(len, _CHINESE))
-_LONGEST_ENGLISH = max(map(len, _ENGLISH))
+_LENGTHS = {
+    first: tuple(sorted({len(word) for word in _CHINESE if word[0] == first}, reverse=True))
+    for first in {word[0] for word in _CHINESE}
+}
+"""Lengths of the words that begin with a character, longest first."""
+_PHRASE_LENGTHS = {
+    first: tuple({len(phrase) for phrase in _ENGLISH if phrase[0] == first})
+    for first in {p[0] for p in _ENGLISH}
+}
+"""Lengths of the phrases that begin with a stem."""
 
 
 def of_characters(run: str) -> Iterator[str]:
     """Concepts named in a run of Han characters: at each place the longest word counts."""
     i = 0
     while i < len(run):
-        for length in range(min(_LONGEST_CHINESE, len(run) - i), 0, -1):
+        for length in _LENGTHS.get(run[i], ()):
             found = _CHINESE.get(run[i : i + length])
             if found is not None:
                 yield from found
@@ -48,6 +56,6 @@ def of_characters(run: str) -> Iterator[str]:
 
 def of_stems(stems: Sequence[str]) -> Iterator[str]:
     """Concepts named by stemmed English words, single ones and phrases of neighbours."""
-    for i in range(len(stems)):
-        for length in range(1, _LONGEST_ENGLISH + 1):
-            yield from _ENGLISH.get(tuple(stems[i : i + length]), ()) if i + length <= len(stems) else ()
+    for i, first in enumerate(stems):
+        for length in _PHRASE_LENGTHS.get(first, ()):
+            yield from _ENGLISH.get(tuple(stems[i : i + length]), ())

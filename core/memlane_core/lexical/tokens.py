@@ -71,7 +71,10 @@ class QueryTokens:
 
 def tokenize(text: str) -> Iterator[str]:
     """Tokens of a text, repetitions included; those of concepts begin with `concepts.MARK`."""
-    folded = _fold(text)
+    return _tokens(_fold(text))
+
+
+def _tokens(folded: str) -> Iterator[str]:
     for match in _RUNS.finditer(folded):
         run = match.group()
         if run[0] >= "\u3040":
@@ -131,5 +134,6 @@ def row_tokens(text: str) -> RowTokens:
 
 def query_tokens(text: str) -> QueryTokens:
     """Empty for a text without any word."""
-    ids = sorted(set(map(_id, tokenize(text))))[:MAX_TOKENS]
-    return QueryTokens(np.array(ids, np.uint32), asks_for_the_present(_fold(text)))
+    folded = _fold(text)
+    ids = sorted(set(map(_id, _tokens(folded))))[:MAX_TOKENS]
+    return QueryTokens(np.array(ids, np.uint32), asks_for_the_present(folded))
