@@ -234,10 +234,10 @@ class Block:
 
     def _row(self, memory_id: str) -> int | None:
         """Row of a memory that is not deleted in this version."""
+        memories = self._buffers.memories
         row = self._buffers.by_id.get(memory_id)
-        if row is not None and row >= self._rows:
+        if row is not None and (row >= self._rows or memories[row].memory_id != memory_id):
             # A newer version has rewritten it; here its older row still counts.
-            memories = self._buffers.memories
             row = next((r for r in range(self._rows - 1, -1, -1) if memories[r].memory_id == memory_id), None)
         if row is None or self._times[row, 0] == kernels.TOMBSTONE:
             return None
