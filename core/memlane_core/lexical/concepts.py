@@ -1,13 +1,14 @@
 """From words to the concepts that they stand for, so that a question finds a fact said in other words, or in the
 other language."""
 
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Sequence
 
 from .concept_table import CONCEPTS
 from .stem import stem
 
-MARK = "\x00"
-"""First character of a concept's token; no word of a text begins with it."""
+CONCEPT_BIT = 1 << 31
+"""Set in the id of a concept, clear in the id of a word: the kernel lets a concept count less."""
 
 
 def _read(table: str) -> tuple[dict[str, tuple[str, ...]], dict[tuple[str, ...], tuple[str, ...]]]:
@@ -15,15 +16,14 @@ def _read(table: str) -> tuple[dict[str, tuple[str, ...]], dict[tuple[str, ...],
     english: dict[tuple[str, ...], tuple[str, ...]] = {}
     for line in table.strip().splitlines():
         han, _, latin = line.partition("|")
-        # Named by its first word, not by its place: stored features survive a longer table.
-        token = MARK + han.split()[0]
+        name = han.split()[0]
         for word in han.split():
-            if token not in chinese.get(word, ()):
-                chinese[word] = (*chinese.get(word, ()), token)
+            if name not in chinese.get(word, ()):
+                chinese[word] = (*chinese.get(word, ()), name)
         for phrase in latin.split():
             stems = tuple(stem(part) for part in phrase.split("_"))
-            if token not in english.get(stems, ()):
-                english[stems] = (*english.get(stems, ()), token)
+            if name not in english.get(stems, ()):
+                english[stems] = (*english.get(stems, ()), name)
     return chinese, english
 
 
@@ -40,22 +40,34 @@ _PHRASE_LENGTHS = {
 """Lengths of the phrases that begin with a stem."""
 
 
-def of_characters(run: str) -> Iterator[str]:
+ids = {
+    name: zlib.crc32(name.encode()) | CONCEPT_BIT
+    for names in (*_CHINESE.values(), *_ENGLISH.values())
+    for name in names
+}
+"""Token id of each concept."""
+
+
+def of_characters(run: str) -> list[str]:
     """Concepts named in a run of Han characters: at each place the longest word counts."""
+    names: list[str] = []
     i = 0
     while i < len(run):
         for length in _LENGTHS.get(run[i], ()):
             found = _CHINESE.get(run[i : i + length])
             if found is not None:
-                yield from found
+                names += found
                 i += length
                 break
         else:
             i += 1
+    return names
 
 
-def of_stems(stems: Sequence[str]) -> Iterator[str]:
+def of_stems(stems: Sequence[str]) -> list[str]:
     """Concepts named by stemmed English words, single ones and phrases of neighbours."""
+    names: list[str] = []
     for i, first in enumerate(stems):
         for length in _PHRASE_LENGTHS.get(first, ()):
-            yield from _ENGLISH.get(tuple(stems[i : i + length]), ())
+            names += _ENGLISH.get(tuple(stems[i : i + length]), ())
+    return names

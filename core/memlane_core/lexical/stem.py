@@ -25,7 +25,10 @@ _STEP_4 = (
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Stem of a lower-case word; words of two letters and words with anything but a-z stay as they are."""
+    """Stem of a lower-case word; words of two letters and words with anything but ASCII stay as they are.
+
+    The cache holds single words without any tie to who said them; numbers and codes do not come here.
+    """
     if len(word) <= 2 or not word.isascii():
         return word
     word = _plural(word)

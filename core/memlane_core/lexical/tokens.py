@@ -8,22 +8,22 @@ concept table knows one for the concept, so that another wording, or the other l
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import concepts
+from .concepts import CONCEPT_BIT
 from .numbers import amounts
 from .recency import asks_for_the_present
 from .stem import stem
 
-CONCEPT_BIT = 1 << 31
-"""Set in the id of a concept, clear in the id of a word: the kernel lets a concept count less."""
-
 MAX_TOKENS = 512
 """Distinct tokens kept of one text."""
+
+_WORD_BITS = CONCEPT_BIT - 1
 
 _RUNS = re.compile(
     r"[0-9a-z\u00c0-\u024f\u0370-\u04ff]+(?:[-_./&'][0-9a-z\u00c0-\u024f\u0370-\u04ff]+)*%?"
@@ -69,71 +69,64 @@ class QueryTokens:
     """The query asks how things stand now."""
 
 
-def tokenize(text: str) -> Iterator[str]:
-    """Tokens of a text, repetitions included; those of concepts begin with `concepts.MARK`."""
+def tokenize(text: str) -> tuple[list[str], list[str]]:
+    """Words of a text, and names of the concepts that they stand for; repetitions included."""
     return _tokens(_fold(text))
-
-
-def _tokens(folded: str) -> Iterator[str]:
-    for match in _RUNS.finditer(folded):
-        run = match.group()
-        if run[0] >= "\u3040":
-            yield from _bigrams(run)
-            yield from concepts.of_characters(run)
-        else:
-            yield from _words(run)
-    yield from concepts.of_stems([stem(word) for word in _WORDS.findall(folded)])
-    yield from amounts(folded)
 
 
 def _fold(text: str) -> str:
     return _THOUSANDS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _bigrams(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for i in range(len(run) - 1):
-        bigram = run[i : i + 2]
-        if bigram not in _STOP_HAN:
-            yield bigram
+def _tokens(folded: str) -> tuple[list[str], list[str]]:
+    words: list[str] = []
+    meanings: list[str] = []
+    for run in _RUNS.findall(folded):
+        if run[0] >= "\u3040":
+            if len(run) == 1:
+                words.append(run)
+            else:
+                words += [pair for i in range(len(run) - 1) if (pair := run[i : i + 2]) not in _STOP_HAN]
+            meanings += concepts.of_characters(run)
+        elif run.isalpha():
+            if run not in _STOP:
+                words.append(stem(run))
+        else:
+            words += _mixed(run.removesuffix("'s"))
+    meanings += concepts.of_stems([stem(word) for word in _WORDS.findall(folded)])
+    words += amounts(folded)
+    return words, meanings
 
 
-def _words(run: str) -> Iterator[str]:
-    run = run.removesuffix("'s")
+def _mixed(run: str) -> list[str]:
+    """A run with digits or joints in it. FWD-2231, FWD/2231 and FWD2231 are one code; so are its parts, wherever they
+    stand alone."""
     if run.isalpha():
-        if run not in _STOP:
-            yield stem(run)
-        return
-    # FWD-2231, FWD/2231 and FWD2231 are one code; so are its parts, wherever they stand alone.
-    yield run.translate(_JOINTS)
+        return [] if run in _STOP else [stem(run)]
     parts = _PARTS.findall(run)
-    if len(parts) > 1 or parts != [run]:
-        yield from (stem(part) for part in parts if part not in _STOP)
+    whole = run.translate(_JOINTS)
+    if parts == [run]:
+        return [whole]
+    return [whole, *(stem(part) if part.isalpha() else part for part in parts if part not in _STOP)]
 
 
-def _id(token: str) -> int:
-    if token[0] == concepts.MARK:
-        return zlib.crc32(token.encode("utf-8")) | CONCEPT_BIT
-    return zlib.crc32(token.encode("utf-8", "surrogatepass")) & ~CONCEPT_BIT
+def _word_ids(words: list[str]) -> list[int]:
+    crc32 = zlib.crc32
+    return [crc32(word.encode()) & _WORD_BITS for word in words]
 
 
 def row_tokens(text: str) -> RowTokens:
-    counts: dict[int, float] = {}
-    length = 0
-    for token in tokenize(text):
-        token_id = _id(token)
-        if token_id & CONCEPT_BIT:
-            counts[token_id] = 1.0
-        else:
-            counts[token_id] = counts.get(token_id, 0.0) + 1.0
-            length += 1
+    words, meanings = _tokens(_fold(text))
+    counts = {**Counter(_word_ids(words)), **{concepts.ids[name]: 1 for name in meanings}}
     ids = sorted(counts)[:MAX_TOKENS]
-    return RowTokens(np.array(ids, np.uint32), np.array([counts[i] for i in ids], np.float32), float(length))
+    return RowTokens(
+        np.array(ids, np.uint32), np.array([counts[i] for i in ids], np.float32), float(len(words))
+    )
 
 
 def query_tokens(text: str) -> QueryTokens:
     """Empty for a text without any word."""
     folded = _fold(text)
-    ids = sorted(set(map(_id, _tokens(folded))))[:MAX_TOKENS]
+    words, meanings = _tokens(folded)
+    ids = sorted({*_word_ids(words), *(concepts.ids[name] for name in meanings)})[:MAX_TOKENS]
     return QueryTokens(np.array(ids, np.uint32), asks_for_the_present(folded))

@@ -6,6 +6,7 @@ import pytest
 from memlane_core.domain.memory import Memory
 from memlane_core.index import Block, Hit, SearchQuery, search_many
 from memlane_core.lexical import query_tokens
+from memlane_core.ports.vector_store import StoredRow
 
 from .rows import DIMENSION, record_of, row, unit
 
@@ -143,10 +144,23 @@ def test_a_failing_record_leaves_the_block_as_it_was() -> None:
     assert set(ids(after.search(ask()))) == {"a", "c"}
 
 
+def test_a_write_that_fails_halfway_leaves_the_block_as_it_was() -> None:
+    block = build(row("a"))
+    unusable = StoredRow(row("c").memory, np.full(DIMENSION, "x"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="could not convert"):
+        block.changed([row("b"), unusable], [], 2, record_of)
+    assert block.find("b", 0) is None
+    after = block.changed([row("d", seed=5)], [], 3, record_of)
+    assert sorted(contents(after)) == ["a", "d"]
+    assert [after.find(i, 0) is not None for i in "abcd"] == [True, False, False, True]
+    best = after.search(ask(seed=5))[0]
+    assert (best.memory.memory_id, best.record) == ("d", ("record", "d", "memory d"))
+
+
 def test_an_embedding_of_another_dimension_is_refused() -> None:
     block = build(row("a"))
     with pytest.raises(ValueError, match="embedding of shape"):
-        block.changed([type(row("b"))(row("b").memory, unit(1, 8))], [], 2, record_of)
+        block.changed([StoredRow(row("b").memory, unit(1, 8))], [], 2, record_of)
     assert sorted(contents(block)) == ["a"]
 
 

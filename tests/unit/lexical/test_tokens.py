@@ -6,14 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memlane_core import kernels
-from memlane_core.lexical import concepts, query_tokens, row_tokens, tokenize
+from memlane_core.lexical import query_tokens, row_tokens, tokenize
 from memlane_core.lexical.concept_table import CONCEPTS
+from memlane_core.lexical.concepts import CONCEPT_BIT
 from memlane_core.lexical.numbers import amounts
-from memlane_core.lexical.tokens import CONCEPT_BIT, MAX_TOKENS
+from memlane_core.lexical.tokens import MAX_TOKENS
 
 
 def words(text: str) -> list[str]:
-    return [token for token in tokenize(text) if token[0] != concepts.MARK]
+    return tokenize(text)[0]
+
+
+def meanings(text: str) -> list[str]:
+    return tokenize(text)[1]
 
 
 def shared(one: str, other: str) -> int:
@@ -102,8 +107,8 @@ def test_a_concept_counts_once_and_not_for_length() -> None:
 
 
 def test_a_code_names_no_concept() -> None:
-    assert [t for t in tokenize("FX-4471") if t[0] == concepts.MARK] == []
-    assert [t for t in tokenize("fx rates") if t[0] == concepts.MARK] != []
+    assert meanings("FX-4471") == []
+    assert "汇率" in meanings("fx rates")
 
 
 def test_the_table_is_well_formed() -> None:
