@@ -1,4 +1,4 @@
-"""The vector store on Milvus Lite: the contract of its port, and what is Lite's own."""
+"""The vector store on Milvus Lite: the contract of its port (B42: alike on Lite and server), and what is Lite's own."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""The vector store on a real Milvus 2.3.5 server: the contract of its port, and how it lives through outages."""
+"""The vector store on a real Milvus 2.3.5: the contract of its port (B42), and how it lives through outages (B40)."""
 
 import logging
 import time

@@ -376,7 +376,7 @@ def test_garbage_is_refused(channel: grpc.Channel) -> None:
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_a_huge_message_is_refused_before_any_work(channel: grpc.Channel) -> None:
+def test_B44_a_huge_message_is_refused_before_any_work(channel: grpc.Channel) -> None:
     with pytest.raises(grpc.RpcError) as refused:
         call(channel, "MemoryService/CreateMemory", create(content="a" * 5 * 2**20).SerializeToString())
     assert refused.value.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED)
