@@ -144,6 +144,7 @@ class UserIndex:
         return self._write_locks[hash(key) % _WRITE_LOCKS]
 
     def _publish(self, key: Key, block: Block, *, replace_newer: bool) -> Block:
+        released = []  # given back to the system after the lock is
         with self._lock:
             old = self._blocks.get(key)
             if old is not None:
@@ -151,6 +152,7 @@ class UserIndex:
                     self._blocks.move_to_end(key)
                     return old
                 self._account(old, -1)
+                released.append(old)
             self._blocks[key] = block
             self._blocks.move_to_end(key)
             self._account(block, +1)
@@ -158,6 +160,7 @@ class UserIndex:
             while self._bytes > self._budget and len(self._blocks) > 1:
                 _, evicted = self._blocks.popitem(last=False)
                 self._account(evicted, -1)
+                released.append(evicted)
                 self._evictions += 1
             return block
 

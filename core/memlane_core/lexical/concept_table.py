@@ -87,7 +87,7 @@ CONCEPTS = """
 欧元 | eur euro
 日元 | jpy yen
 英镑 | gbp pound sterling
-人民币 元 | cny rmb yuan renminbi
+人民币 | cny rmb yuan renminbi
 港币 港元 | hkd
 加元 加拿大元 | cad canadian
 新加坡元 新币 | sgd
@@ -132,7 +132,7 @@ CONCEPTS = """
 格式 | format spreadsheet pdf excel
 语言 中文 英文 英语 德语 | language english german chinese french mandarin
 会议 开会 见面 | meeting meet appointment
-喜欢 偏好 爱 希望 想要 | prefer like favourite favorite want preference enjoy taste
+喜欢 偏好 希望 想要 | prefer like favourite favorite want preference enjoy taste
 讨厌 不喜欢 不接受 反感 排斥 | dislike hate refuse avoid reject
 家庭 家人 家里 | family relative
 孩子 儿子 女儿 小孩 子女 | child children son daughter kid
@@ -156,23 +156,23 @@ CONCEPTS = """
 竞争对手 同行 对手 | competitor rival
 诉讼 官司 纠纷 | lawsuit litigation dispute legal
 环保 绿色 碳 | green carbon environment esg sustainable
-旺季 最忙 忙 高峰 | peak busy season
+旺季 最忙 高峰 | peak busy season
 淡季 | low_season slack
 缺口 差多少 短缺 | gap shortfall
 信用卡 银行卡 卡 虚拟卡 | card
 账户 户头 账号 | account
-银行 本行 行 | bank
+银行 本行 | bank
 平台 电商 | platform marketplace e_commerce
 广告 营销 推广 | advertising ad marketing
 客流 开放 参观 游客 | visitor visit tourist opening
-比例 占比 几成 成 | share ratio percentage proportion percent portion
+比例 占比 几成 | share ratio percentage proportion percent portion
 计划 打算 准备 拟 | plan intend intention
 政府 公共 财政 | government public state
 合同 协议 合约 | contract agreement
 专利 商标 版权 知识产权 无形资产 | patent trademark copyright intangible intellectual_property
 律师 法务 | lawyer solicitor attorney counsel
 医生 护士 大夫 | doctor physician nurse
-投资 投 | invest investment investing
+投资 | invest investment investing
 收益 回报 收益率 | return yield
 门店 分店 店铺 开店 店 | shop store outlet
 超市 零售 商超 | supermarket retail retailer grocery
@@ -189,8 +189,8 @@ CONCEPTS = """
 捐款 慈善 捐赠 | charity donate donation
 应急 备用金 紧急 | emergency contingency buffer
 现金流 周转 流动资金 | cash_flow working_capital
-转账 汇出 汇 | transfer wire
-分期 每期 还款 还 | instalment installment repay repayment
+转账 汇出 | transfer wire
+分期 每期 还款 | instalment installment repay repayment
 季节 季节性 | season seasonal
 管理层 高管 | management executive director
 顾问 咨询 | adviser advisor consultant advice
@@ -199,6 +199,6 @@ CONCEPTS = """
 宠物 狗 猫 | pet dog cat
 运动 健身 跑步 | sport gym exercise run running
 音乐 | music concert
-书 阅读 | book read reading
+阅读 | book read reading
 节日 春节 圣诞 | holiday festival christmas
 """
