@@ -41,6 +41,7 @@ from memlane_core.services.sweeper import Retention, Sweeper
 from memlane_core.services.writer import MemoryWriter
 
 from .config import Settings
+from .metrics import Metrics
 from .models import minds
 from .principal import Principal, single
 from .services import ServerInfo, Services
@@ -58,6 +59,7 @@ class App:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.metrics = Metrics()
         self._lock: int | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._on_ready: Callable[[bool], None] = lambda ready: None
@@ -126,6 +128,8 @@ class App:
                 secrets=secrets,
                 guards=GuardPolicy(max_deletions=settings.memory.max_deletions_per_call),
             ),
+            on_operation=self.metrics.operation,
+            on_guard=self.metrics.guard,
         )
         sessions = SessionService(store=journal, offload=offload, clock=clock, secrets=secrets)
         rules = RulesService(store=journal, offload=offload, clock=clock, positions=positions)
@@ -238,6 +242,12 @@ class App:
         `on_ready` is told whenever the service becomes ready or stops being so. Raises Unavailable.
         """
         self._on_ready = on_ready
+        port = self.settings.metrics.port
+        if port is not None:
+            try:
+                self.metrics.serve(port)
+            except OSError:
+                raise FailedPrecondition(f"metrics.port {port} is taken on 127.0.0.1") from None
         await self.offload(kernels.warm_up)
         replayed = await self.writer.replay_pending()
         if replayed:

@@ -170,6 +170,11 @@ class LogSettings(_Section):
     format: Literal["json", "text"] = "text"
 
 
+class MetricsSettings(_Section):
+    port: int | None = Field(None, ge=1, le=65535)
+    """Prometheus' /metrics on 127.0.0.1; None = off."""
+
+
 class Settings(BaseSettings):
     """All that can be set. A variable is MEMLANE_ and the path in capitals: MEMLANE_SERVER__PORT=7071."""
 
@@ -196,6 +201,7 @@ class Settings(BaseSettings):
     retention: RetentionSettings = RetentionSettings()
     context: ContextSettings = ContextSettings()
     log: LogSettings = LogSettings()
+    metrics: MetricsSettings = MetricsSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -86,6 +86,7 @@ class RememberService:
         clock: Clock,
         policy: RememberPolicy,
         on_operation: Callable[[Operation], None] = lambda operation: None,
+        on_guard: Callable[[str], None] = lambda name: None,
     ) -> None:
         self._extractor = extractor
         self._decider = decider
@@ -98,6 +99,7 @@ class RememberService:
         self._clock = clock
         self._policy = policy
         self._on_operation = on_operation
+        self._on_guard = on_guard
         self._decide_locks = KeyedLocks()
         self._request_locks = KeyedLocks()
 
@@ -173,7 +175,7 @@ class RememberService:
         staging = Staging(
             block, user_id=command.user_id, now=int(self._clock.now()), candidates=self._policy.candidates
         )
-        run = _Run(self._policy, command.session_id, staging, list(extraction.rejected))
+        run = _Run(self._policy, command.session_id, staging, list(extraction.rejected), self._on_guard)
         proposals = await self._ask_model(call, extraction.facts, vectors, staging)
         for i, fact in enumerate(extraction.facts):
             candidates = staging.candidates(vectors[i])
@@ -257,7 +259,9 @@ class _Run:
         session_id: str,
         staging: Staging,
         rejected: list[RejectedFact],
+        on_guard: Callable[[str], None],
     ) -> None:
+        self._on_guard = on_guard
         self._policy = policy
         self._session_id = session_id
         self._staging = staging
@@ -275,6 +279,8 @@ class _Run:
         guarded = guard(
             proposal.decision, fact, candidates, self._policy.guards, deletions=self._staging.deletions
         )
+        for name in guarded.interventions:
+            self._on_guard(name)
         if guarded.rejected:
             self.rejected.append(RejectedFact(fact.content, guarded.rejected))
             return
