@@ -8,7 +8,7 @@ facts; a word may stand in several concepts.
 CONCEPTS = """
 客户 买家 买方 主顾 | customer client buyer
 供应商 供货商 卖方 厂家 | supplier vendor seller
-公司 企业 集团 | company firm business enterprise corporate
+公司 企业 集团 | company firm enterprise corporate
 子公司 分公司 附属公司 | subsidiary affiliate branch
 股东 股权 股份 持股 入股 | share shareholder shareholding stake equity own holding
 董事会 董事 | board director
@@ -105,7 +105,7 @@ CONCEPTS = """
 海外 境外 国外 | overseas foreign abroad offshore international
 出口 外销 | export
 进口 采购 | import purchase procurement
-关税 | tariff duty customs
+关税 | tariff duty
 税 税务 报税 | tax taxation
 发票 | invoice
 补贴 补助 拨款 | grant subsidy public_money funding
@@ -156,7 +156,7 @@ CONCEPTS = """
 竞争对手 同行 对手 | competitor rival
 诉讼 官司 纠纷 | lawsuit litigation dispute legal
 环保 绿色 碳 | green carbon environment esg sustainable
-旺季 最忙 高峰 | peak busy season
+旺季 最忙 高峰 | peak season
 淡季 | low_season slack
 缺口 差多少 短缺 | gap shortfall
 信用卡 银行卡 卡 虚拟卡 | card
@@ -194,7 +194,7 @@ CONCEPTS = """
 季节 季节性 | season seasonal
 管理层 高管 | management executive director
 顾问 咨询 | adviser advisor consultant advice
-审计 年报 | audit auditor accounts
+审计 年报 | audit auditor
 牌照 许可 资质 | licence license permit
 宠物 狗 猫 | pet dog cat
 运动 健身 跑步 | sport gym exercise run running
