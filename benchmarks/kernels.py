@@ -42,7 +42,7 @@ def _read(flat: NDArray[np.float32]) -> float:
     total = float32(0.0)
     for i in range(flat.shape[0]):
         total += flat[i]
-    return total
+    return float(total)
 
 
 def fastest(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
