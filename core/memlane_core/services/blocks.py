@@ -50,8 +50,10 @@ class UserBlocks:
             return await self._load_rows(tenant, user_id) if block is None else block
 
     async def _load_rows(self, tenant: str, user_id: str) -> Block:
-        rows = await self._offload(self._read, tenant, user_id)
-        return self._index.put_user(tenant, user_id, rows, self._positions.seen)
+        return await self._offload(self._fill, tenant, user_id, self._positions.seen)
+
+    def _fill(self, tenant: str, user_id: str, position: int) -> Block:
+        return self._index.put_user(tenant, user_id, self._read(tenant, user_id), position)
 
     def _read(self, tenant: str, user_id: str) -> list[StoredRow]:
         rows = {

@@ -597,8 +597,8 @@ class ScoredMemory(google.protobuf.message.Message):
     COSINE_FIELD_NUMBER: builtins.int
     LEXICAL_FIELD_NUMBER: builtins.int
     score: builtins.float
-    """What the results are ordered by; higher is better. The cosine, plus a share of the lexical part where the search
-    was made with a text.
+    """What the results are ordered by, and what `min_score` is compared with; higher is better. The cosine where the
+    search was made with a vector. With a text, words count too and the sum can exceed 1.
     """
     cosine: builtins.float
     """Cosine of query and memory, -1 to 1. Set when the request asked for the parts."""
