@@ -146,7 +146,7 @@ def test_every_call_has_a_deadline(
 ) -> None:
     caller.call(method, *arguments)
     left = server.seen[-1].seconds_left
-    assert left is not None and most * 0.4 < left < most + 0.5
+    assert left is not None and most * 0.4 < left < most * 1.01 + 0.5  # gRPC rounds long timeouts up
 
 
 def test_deadlines_can_be_chosen(connect: Connect, server: ScriptedServer) -> None:
@@ -155,7 +155,7 @@ def test_deadlines_can_be_chosen(connect: Connect, server: ScriptedServer) -> No
     caller.call("get_memory", "c-1", "m-1", timeout=9.0)
     caller.call("create_memory", "c-1", "x")
     read, told, write = [call.seconds_left for call in server.seen]
-    assert read is not None and 40.0 < read < 50.5
+    assert read is not None and 40.0 < read < 51.5
     assert told is not None and 5.0 < told < 9.5
     assert write is None
 
