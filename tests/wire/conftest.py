@@ -12,7 +12,7 @@ from tests.support.memlane_server import ServerProcess, running_server
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     clock: Path = tmp_path_factory.mktemp("clock") / "offset"
-    settings = {"MEMLANE_CLOCK_OFFSET_FILE": str(clock)}
+    settings = {"MEMLANE_CLOCK_OFFSET_FILE": str(clock), "MEMLANE_INDEX__BUDGET_MIB": "2048"}
     with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
         yield process
 

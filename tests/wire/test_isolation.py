@@ -6,6 +6,7 @@ from collections import defaultdict
 
 import grpc
 import numpy as np
+import pytest
 
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
 
@@ -25,6 +26,7 @@ TOPICS = (
 )
 
 
+@pytest.mark.timeout(3 * 3600)
 def test_random_searches_return_only_own_rows(channel: grpc.Channel) -> None:
     stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
     chance = random.Random(11)
