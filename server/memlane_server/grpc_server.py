@@ -58,7 +58,7 @@ class GrpcServer:
     ) -> None:
         self._settings: ServerSettings = settings.server
         self._board = board
-        self._edge = Edge(board, services.caller, on_call)
+        self._edge = Edge(board, services.caller, on_call, limiter=services.limiter)
         self._fast = Lane("fast", self._settings.max_concurrent_calls, _FAST_SECONDS)
         self._streams = Lane("stream", self._settings.max_concurrent_calls, _BULK_SECONDS)
         self._slow = Lane("slow", self._settings.max_slow_calls, _MODEL_SECONDS)

@@ -1,4 +1,4 @@
-"""What every call passes through: size, decoding, readiness, limits, principal, deadline, errors.
+"""What every call passes through: readiness, lane, principal, size and decoding, permission, limits, deadline, errors.
 
 It wraps each method when it is registered instead of running as grpc.aio interceptors: those cost an extra coroutine
 and a handler object for each call, on the path that is measured against a null echo. Servicers thereby know neither
@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -29,7 +29,9 @@ from memlane_core.services.call import Call, Deadline
 
 from .errors import DETAILS_KEY, Internal, MessageTooLarge, Overloaded, ShuttingDown, WireError, to_wire
 from .health import HealthBoard
-from .principal import Caller, ServicerContext
+from .limiter import Limiter
+from .permissions import PERMISSIONS, Permission
+from .principal import Caller, Principal, ServicerContext
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +79,8 @@ class Edge:
     caller: Caller
     on_call: OnCall | None = None
     draining: asyncio.Event = field(default_factory=asyncio.Event)
+    permissions: Mapping[str, Permission] = field(default_factory=lambda: PERMISSIONS)
+    limiter: Limiter | None = None
 
     def enter(self, lane: Lane) -> None:
         """Raises NotReady, ShuttingDown or Overloaded; otherwise `lane.leave` must follow."""
@@ -86,45 +90,86 @@ class Edge:
             raise ShuttingDown("the server is shutting down")
         lane.enter()
 
-    def call(self, context: ServicerContext, lane: Lane, remaining: float | None) -> Call:
-        """Raises Unauthenticated. `remaining` seconds are what the client gives; None = it does not say."""
-        principal = self.caller(context)
-        seconds = lane.default_seconds if remaining is None else remaining
-        return Call(principal.tenant, principal.actor, Deadline.after(seconds))
-
-    @contextmanager
-    def admitted(self, context: ServicerContext, lane: Lane) -> Iterator[Call]:
-        """One request of a stream, counted and checked as a call of its own."""
-        self.enter(lane)
-        try:
-            yield self.call(context, lane, context.time_remaining())
-        finally:
-            lane.leave()
+    def gate(self, lane: Lane, path: str) -> "Gate":
+        """Raises KeyError for an RPC that nobody has said who may call it."""
+        return Gate(self, lane, path, self.permissions[path])
 
     def ended(self, path: str, status: str, started: float) -> None:
         if self.on_call is not None:
             self.on_call(path, status, time.perf_counter() - started)
 
 
+class Gate:
+    """What one RPC asks of each request. Made once, when the method is registered."""
+
+    __slots__ = ("_lane", "_limiter", "_path", "_permission", "edge")
+
+    def __init__(self, edge: Edge, lane: Lane, path: str, permission: Permission) -> None:
+        self.edge = edge
+        self._lane = lane
+        self._limiter = edge.limiter
+        self._path = path
+        self._permission = permission
+
+    def enter(self, principal: Principal, request: Any) -> str:
+        """Raises PermissionDenied, or Exhausted as the limiter does; otherwise `leave` must follow with the user id
+        that is returned."""
+        self._permission.check(principal, request)
+        if self._limiter is None:
+            return ""
+        user_id = self._permission.user_id(request)
+        self._limiter.enter(principal, self._path, user_id)
+        return user_id
+
+    def leave(self, principal: Principal, user_id: str) -> None:
+        if self._limiter is not None:
+            self._limiter.leave(principal, self._path, user_id)
+
+    def call(self, principal: Principal, remaining: float | None) -> Call:
+        """`remaining` seconds are what the client gives; None = it does not say."""
+        seconds = self._lane.default_seconds if remaining is None else remaining
+        return Call(principal.tenant, principal.actor, Deadline.after(seconds))
+
+    @contextmanager
+    def admitted(self, context: ServicerContext, request: Any) -> Iterator[Call]:
+        """One request of a stream, counted and checked as a call of its own."""
+        self.edge.enter(self._lane)
+        try:
+            principal = self.edge.caller(context)
+            user_id = self.enter(principal, request)
+            try:
+                yield self.call(principal, context.time_remaining())
+            finally:
+                self.leave(principal, user_id)
+        finally:
+            self._lane.leave()
+
+
 def unary(
     edge: Edge, lane: Lane, path: str, request_type: type[Message], method: UnaryMethod
 ) -> grpc.RpcMethodHandler:
     parse = parser(request_type)
+    gate = edge.gate(lane, path)
 
     async def run(raw: bytes, context: ServicerContext) -> bytes:
         started = time.perf_counter()
         try:
             edge.enter(lane)
             try:
+                principal = edge.caller(context)
                 request = parse(raw)
-                remaining = context.time_remaining()
-                call = edge.call(context, lane, remaining)
-                if remaining is None:
-                    answer = await _within(call, method(request, call))
-                else:
-                    # The transport itself cancels a call whose time is up.
-                    answer = await method(request, call)
-                encoded = serialized(answer)
+                user_id = gate.enter(principal, request)
+                try:
+                    remaining = context.time_remaining()
+                    call = gate.call(principal, remaining)
+                    if remaining is None:
+                        answer = await _within(call, method(request, call))
+                    else:
+                        # The transport itself cancels a call whose time is up.
+                        answer = await method(request, call)
+                    encoded = serialized(answer)
+                finally:
+                    gate.leave(principal, user_id)
             finally:
                 lane.leave()
         except asyncio.CancelledError:
@@ -146,15 +191,21 @@ def server_stream(
     edge: Edge, lane: Lane, path: str, request_type: type[Message], method: StreamMethod
 ) -> grpc.RpcMethodHandler:
     parse = parser(request_type)
+    gate = edge.gate(lane, path)
 
     async def run(raw: bytes, context: ServicerContext) -> None:
         started = time.perf_counter()
         try:
             edge.enter(lane)
             try:
+                principal = edge.caller(context)
                 request = parse(raw)
-                call = edge.call(context, lane, context.time_remaining())
-                await _within(call, _write_all(context, method(request, call)))
+                user_id = gate.enter(principal, request)
+                try:
+                    call = gate.call(principal, context.time_remaining())
+                    await _within(call, _write_all(context, method(request, call)))
+                finally:
+                    gate.leave(principal, user_id)
             finally:
                 lane.leave()
         except asyncio.CancelledError:

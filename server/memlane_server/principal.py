@@ -1,8 +1,17 @@
-"""Who calls. Until credentials exist, everybody is the one configured principal."""
+"""Who calls, and what they may do."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+MEMORY_READ: Final = "memory:read"
+MEMORY_WRITE: Final = "memory:write"
+KNOWLEDGE_WRITE: Final = "knowledge:write"
+RULES_WRITE: Final = "rules:write"
+COMPLIANCE: Final = "compliance"
+ADMIN: Final = "admin"
+SCOPES: Final = frozenset((MEMORY_READ, MEMORY_WRITE, KNOWLEDGE_WRITE, RULES_WRITE, COMPLIANCE, ADMIN))
+"""All there are. None implies another; which RPC needs which stands in `permissions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +19,9 @@ class Principal:
     tenant: str
     actor: str
     """Name of the credential, for the audit log."""
+    user_id: str | None = None
+    """The one user whom the credential may act for; None = every user of the tenant."""
+    scopes: frozenset[str] = SCOPES
 
 
 ServicerContext = Any

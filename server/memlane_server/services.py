@@ -18,6 +18,7 @@ from memlane_core.services.rules import RulesService
 from memlane_core.services.search import SearchService
 from memlane_core.services.sessions import SessionService
 
+from .limiter import Limiter
 from .principal import Caller
 
 
@@ -58,5 +59,6 @@ class Services:
     """Secret of this installation, the same on every replica and after a restart: request fingerprints and page
     tokens are keyed with it. At least 16 bytes."""
     secrets: SecretPolicy = field(default_factory=SecretPolicy)
+    limiter: Limiter | None = None
     zone: tzinfo = UTC
     """In which speakers mean "yesterday" where a message names no zone."""

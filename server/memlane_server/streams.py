@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 import grpc
@@ -20,7 +21,8 @@ MAX_IN_FLIGHT = 32
 """Requests of one stream that are worked on at once; more are not read, so the transport slows the client down."""
 
 Admit = Callable[[], AbstractContextManager[Call]]
-"""Counts and checks one request, gives its scope. Raises as Edge.enter and Edge.call do."""
+"""Counts and checks the one request that it was made for, gives its scope. Raises as Edge.enter, Edge.caller and
+Gate.enter do."""
 Method = Callable[[Any, Admit], Awaitable[Answer]]
 
 
@@ -36,19 +38,20 @@ def bidi(
     """`waits` tells of a request whether its answer may have to wait for something. One that does not is answered in
     place, which is faster than a task of its own; the others overlap."""
     parse = parser(request_type)
+    gate = edge.gate(request_lane, path)
 
     async def run(_: Any, context: ServicerContext) -> None:
         started = time.perf_counter()
         stream = _Stream(edge, context)
 
-        def admit() -> AbstractContextManager[Call]:
-            return edge.admitted(context, request_lane)
-
         try:
             edge.enter(stream_lane)
             try:
+                # Who has no credential does not get to send; each request is checked again, as a token may expire.
+                edge.caller(context)
                 while (raw := await stream.read()) is not None:
                     request = parse(raw)
+                    admit = partial(gate.admitted, context, request)
                     if waits(request) or stream.in_flight:
                         stream.start(method(request, admit))
                     else:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 import grpc
@@ -11,14 +11,18 @@ from google.rpc import error_details_pb2, status_pb2
 
 from memlane.v1 import diagnostics_service_pb2 as pb
 from memlane_core.domain import limits
-from memlane_core.domain.errors import MemlaneError, NotFound
+from memlane_core.domain.errors import Exhausted, MemlaneError, NotFound, Unauthenticated
 from memlane_core.services.call import Call
 from memlane_server.health import HealthBoard, HealthServicer
 from memlane_server.interceptors import Edge, Lane, server_stream, unary
-from memlane_server.principal import Principal, single
+from memlane_server.limiter import Limiter
+from memlane_server.permissions import Permission, Reach
+from memlane_server.principal import Caller, Principal, single
 from memlane_server.streams import MAX_IN_FLIGHT, Admit, bidi
 
 Method = Callable[[pb.EchoRequest, Call], Awaitable[Any]]
+OPEN = Permission(Reach.OPEN)
+TELLER = Principal("bank", "teller")
 
 
 async def echo(request: pb.EchoRequest, call: Call) -> pb.EchoResponse:
@@ -29,14 +33,25 @@ class Server:
     """One method of each kind, behind the edge."""
 
     def __init__(
-        self, *, method: Any = echo, limit: int | None = None, seconds: float = 30.0, ready: bool = True
+        self,
+        *,
+        method: Any = echo,
+        limit: int | None = None,
+        seconds: float = 30.0,
+        ready: bool = True,
+        permission: Permission = OPEN,
+        principal: Principal = TELLER,
+        caller: Caller | None = None,
+        limiter: Limiter | None = None,
     ) -> None:
         self.board = HealthBoard()
         self.ended: list[tuple[str, str]] = []
         self.edge = Edge(
             self.board,
-            single(Principal("bank", "teller")),
+            caller or single(principal),
             lambda path, status, _: self.ended.append((path, status)),
+            permissions=dict.fromkeys(("/t/Unary", "/t/Stream", "/t/Bidi"), permission),
+            limiter=limiter,
         )
         self.lane = Lane("test", limit, seconds)
         self.method = method
@@ -212,6 +227,98 @@ async def test_a_server_stream_that_fails_says_so_after_what_it_sent() -> None:
         stream = aiter(channel.unary_stream("/t/Stream")(request()))
         assert await anext(stream) == request(b"1")
         assert (await failure(anext(stream)))[:2] == ("NOT_FOUND", "NOT_FOUND")
+
+
+class Counter:
+    """A limiter that writes down who is inside, and refuses one user."""
+
+    def __init__(self) -> None:
+        self.inside: list[tuple[str, str, str]] = []
+        self.entered = 0
+
+    def enter(self, principal: Principal, path: str, user_id: str) -> None:
+        if principal.actor == "greedy":
+            raise Exhausted("too much")
+        self.entered += 1
+        self.inside.append((principal.tenant, path, user_id))
+
+    def leave(self, principal: Principal, path: str, user_id: str) -> None:
+        self.inside.remove((principal.tenant, path, user_id))
+
+
+class TestPermission:
+    PATHS = ("/t/Unary", "/t/Stream", "/t/Bidi")
+
+    @staticmethod
+    async def ask(channel: grpc.aio.Channel, path: str, raw: bytes = request()) -> bytes:
+        if path == "/t/Unary":
+            return bytes(await channel.unary_unary(path)(raw))
+        if path == "/t/Stream":
+            return bytes(await anext(aiter(channel.unary_stream(path)(raw))))
+        return bytes(await anext(aiter(channel.stream_stream(path)(iter([raw])))))
+
+    @staticmethod
+    async def any_kind(request: pb.EchoRequest, call: Any) -> pb.EchoResponse:
+        with call() if callable(call) else nullcontext():
+            return pb.EchoResponse(payload=request.payload)
+
+    @classmethod
+    async def streamed(cls, request: pb.EchoRequest, call: Call) -> AsyncIterator[pb.EchoResponse]:
+        yield await cls.any_kind(request, call)
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_without_the_scope_the_method_is_not_reached(self, path: str) -> None:
+        called: list[Any] = []
+
+        async def method(request: pb.EchoRequest, call: Any) -> pb.EchoResponse:
+            called.append(request)
+            return await self.any_kind(request, call)
+
+        server = Server(
+            method=method,
+            permission=Permission(Reach.OPEN, (frozenset(("compliance",)),)),
+            principal=Principal("bank", "teller", scopes=frozenset(("memory:read",))),
+            limiter=(limiter := Counter()),
+        )
+        async with server.channel() as channel:
+            code, reason, text = await failure(self.ask(channel, path))
+        assert (code, reason) == ("PERMISSION_DENIED", "SCOPE_MISSING")
+        assert text == "the credential lacks the scope compliance"
+        assert limiter.entered == server.lane.running == 0
+        # A method of a stream is told of the request and asks itself whether it may go on.
+        assert len(called) == (path == "/t/Bidi")
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_who_is_not_known_is_refused_before_the_request_is_read(self, path: str) -> None:
+        def nobody(context: Any) -> Principal:
+            raise Unauthenticated("no credential")
+
+        server = Server(method=self.streamed if path == "/t/Stream" else self.any_kind, caller=nobody)
+        async with server.channel() as channel:
+            failed = await failure(self.ask(channel, path, b"\xff"))
+        assert failed == ("UNAUTHENTICATED", "UNAUTHENTICATED", "no credential")
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_a_limiter_is_entered_and_left_once_for_each_request(self, path: str) -> None:
+        limiter = Counter()
+        server = Server(method=self.streamed if path == "/t/Stream" else self.any_kind, limiter=limiter)
+        async with server.channel() as channel:
+            for _ in range(3):
+                assert await self.ask(channel, path) == request()
+        assert limiter.entered == 3 and not limiter.inside
+
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_what_a_limiter_refuses_is_not_done(self, path: str) -> None:
+        limiter = Counter()
+        server = Server(method=self.any_kind, principal=Principal("bank", "greedy"), limiter=limiter)
+        async with server.channel() as channel:
+            assert (await failure(self.ask(channel, path)))[:2] == ("RESOURCE_EXHAUSTED", "EXHAUSTED")
+        assert limiter.entered == server.lane.running == 0
+
+    def test_an_rpc_that_nobody_spoke_for_cannot_be_served(self) -> None:
+        edge = Edge(HealthBoard(), single(TELLER))
+        with pytest.raises(KeyError):
+            edge.gate(Lane("test", None, 1.0), "/memlane.v1.MemoryService/Unheard")
 
 
 class TestBidi:

@@ -159,15 +159,15 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_UNAUTHENTICATED: _ErrorReason.ValueType  # 23
     """Status UNAUTHENTICATED.
-    Cause: No valid credential came with the call.
+    Cause: No credential came with the call, or not in the form `authorization: Bearer <token>`.
     Remedy: Send a current token or client certificate.
-    Example: An expired bearer token.
+    Example: A call without metadata to a server that asks for tokens.
     """
     ERROR_REASON_PERMISSION_DENIED: _ErrorReason.ValueType  # 24
     """Status PERMISSION_DENIED.
-    Cause: The credential is valid and lacks the scope, or is bound to another user.
-    Remedy: Use a credential with the scope that the message names.
-    Example: UpsertKnowledge without the scope `knowledge:write`.
+    Cause: The credential is valid and does not allow the call, for a reason that has no value of its own.
+    Remedy: Use a credential that allows it.
+    Example: None in this version: see SCOPE_MISSING and USER_MISMATCH.
     """
     ERROR_REASON_DATA_CORRUPT: _ErrorReason.ValueType  # 25
     """Status DATA_LOSS.
@@ -204,6 +204,38 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     Cause: The server is draining and takes no new calls.
     Remedy: Repeat at once: another replica answers.
     Example: A call in the last second of a rolling update.
+    """
+    ERROR_REASON_TOKEN_INVALID: _ErrorReason.ValueType  # 31
+    """Status UNAUTHENTICATED.
+    Cause: The token cannot be trusted: its form, signature, issuer, audience or one of its claims is wrong.
+    Metadata: `check`, the first one that failed.
+    Remedy: Get a token that is made for this server; the same one fails again.
+    Example: A token whose `aud` names another service.
+    """
+    ERROR_REASON_TOKEN_EXPIRED: _ErrorReason.ValueType  # 32
+    """Status UNAUTHENTICATED.
+    Cause: The token was good and its time is over.
+    Remedy: Get a new token and repeat the call.
+    Example: A batch that runs longer than the token it began with.
+    """
+    ERROR_REASON_CERTIFICATE_UNKNOWN: _ErrorReason.ValueType  # 33
+    """Status UNAUTHENTICATED.
+    Cause: The client certificate is trusted, and no tenant is configured for its subject; no token came beside it.
+    Remedy: The operator adds the certificate to the clients of the server.
+    Example: A new service with a certificate of the bank's own authority.
+    """
+    ERROR_REASON_SCOPE_MISSING: _ErrorReason.ValueType  # 34
+    """Status PERMISSION_DENIED.
+    Cause: The credential is valid and lacks a scope. Metadata: `scope`, what the RPC needs.
+    Remedy: Use a credential with that scope.
+    Example: UpsertKnowledge without the scope `knowledge:write`.
+    """
+    ERROR_REASON_USER_MISMATCH: _ErrorReason.ValueType  # 35
+    """Status PERMISSION_DENIED.
+    Cause: The credential is bound to one user, and the request names another one, nobody, or the whole tenant.
+    Whether the other user exists makes no difference.
+    Remedy: Name the user of the credential, or use one that is not bound.
+    Example: SearchMemories of user `b` with a token whose `user_id` is `a`.
     """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
@@ -350,15 +382,15 @@ Example: The model answers with prose instead of JSON, twice.
 """
 ERROR_REASON_UNAUTHENTICATED: ErrorReason.ValueType  # 23
 """Status UNAUTHENTICATED.
-Cause: No valid credential came with the call.
+Cause: No credential came with the call, or not in the form `authorization: Bearer <token>`.
 Remedy: Send a current token or client certificate.
-Example: An expired bearer token.
+Example: A call without metadata to a server that asks for tokens.
 """
 ERROR_REASON_PERMISSION_DENIED: ErrorReason.ValueType  # 24
 """Status PERMISSION_DENIED.
-Cause: The credential is valid and lacks the scope, or is bound to another user.
-Remedy: Use a credential with the scope that the message names.
-Example: UpsertKnowledge without the scope `knowledge:write`.
+Cause: The credential is valid and does not allow the call, for a reason that has no value of its own.
+Remedy: Use a credential that allows it.
+Example: None in this version: see SCOPE_MISSING and USER_MISMATCH.
 """
 ERROR_REASON_DATA_CORRUPT: ErrorReason.ValueType  # 25
 """Status DATA_LOSS.
@@ -395,5 +427,37 @@ ERROR_REASON_SHUTTING_DOWN: ErrorReason.ValueType  # 30
 Cause: The server is draining and takes no new calls.
 Remedy: Repeat at once: another replica answers.
 Example: A call in the last second of a rolling update.
+"""
+ERROR_REASON_TOKEN_INVALID: ErrorReason.ValueType  # 31
+"""Status UNAUTHENTICATED.
+Cause: The token cannot be trusted: its form, signature, issuer, audience or one of its claims is wrong.
+Metadata: `check`, the first one that failed.
+Remedy: Get a token that is made for this server; the same one fails again.
+Example: A token whose `aud` names another service.
+"""
+ERROR_REASON_TOKEN_EXPIRED: ErrorReason.ValueType  # 32
+"""Status UNAUTHENTICATED.
+Cause: The token was good and its time is over.
+Remedy: Get a new token and repeat the call.
+Example: A batch that runs longer than the token it began with.
+"""
+ERROR_REASON_CERTIFICATE_UNKNOWN: ErrorReason.ValueType  # 33
+"""Status UNAUTHENTICATED.
+Cause: The client certificate is trusted, and no tenant is configured for its subject; no token came beside it.
+Remedy: The operator adds the certificate to the clients of the server.
+Example: A new service with a certificate of the bank's own authority.
+"""
+ERROR_REASON_SCOPE_MISSING: ErrorReason.ValueType  # 34
+"""Status PERMISSION_DENIED.
+Cause: The credential is valid and lacks a scope. Metadata: `scope`, what the RPC needs.
+Remedy: Use a credential with that scope.
+Example: UpsertKnowledge without the scope `knowledge:write`.
+"""
+ERROR_REASON_USER_MISMATCH: ErrorReason.ValueType  # 35
+"""Status PERMISSION_DENIED.
+Cause: The credential is bound to one user, and the request names another one, nobody, or the whole tenant.
+Whether the other user exists makes no difference.
+Remedy: Name the user of the credential, or use one that is not bound.
+Example: SearchMemories of user `b` with a token whose `user_id` is `a`.
 """
 global___ErrorReason = ErrorReason
