@@ -7,14 +7,10 @@ same machine. Writes benchmarks/results/quick.json (flat keys) and quick.md.
 """
 
 import argparse
-import gc
 import json
 import platform
-import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,49 +25,21 @@ from memlane.v1 import (
 )
 from tests.support.memlane_server import running_server
 
+from .report import RESULTS, commit
 from .seed import seed, text, user_of
+from .timing import interleaved, no_collector, percentiles
 
 SIZES = (100, 1000, 10_000)
 TOP_KS = (3, 5, 8)
 DIMENSION = 512
-RESULTS = Path(__file__).parent / "results"
-
-
-def percentiles(nanoseconds: list[int]) -> dict[str, float]:
-    p50, p95, p99 = np.percentile(np.array(nanoseconds) / 1000, (50, 95, 99))
-    return {"p50": float(p50), "p95": float(p95), "p99": float(p99)}
 
 
 def alternate(
     one: Callable[[], object], other: Callable[[], object], seconds: float
 ) -> tuple[list[int], list[int]]:
     """Nanoseconds of each call of the two, in turn, for about `seconds`."""
-    ones: list[int] = []
-    others: list[int] = []
-    for _ in range(100):
-        one()
-        other()
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        start = time.perf_counter_ns()
-        one()
-        middle = time.perf_counter_ns()
-        other()
-        end = time.perf_counter_ns()
-        ones.append(middle - start)
-        others.append(end - middle)
-    return ones, others
-
-
-@contextmanager
-def no_collector() -> Iterator[None]:
-    """The client's own garbage collection is not part of a server's latency."""
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+    taken = interleaved({"one": one, "other": other}, seconds, warm_ups=100)
+    return taken["one"].tolist(), taken["other"].tolist()
 
 
 def measure(channel: grpc.Channel, seconds: float) -> dict[str, float]:
@@ -156,13 +124,6 @@ def table(figures: dict[str, float]) -> str:
                 over = f"{figures[f'{name}.over_echo.p50']:.2f}"
                 lines.append(row(label, f"{size:,}", str(top_k), name, over))
     return "\n".join(lines)
-
-
-def commit() -> str:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return done.stdout.strip() or "unknown"
 
 
 def main() -> None:

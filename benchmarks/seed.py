@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memlane_core.adapters.local_embedder import LocalEmbedder
+from memlane_core.adapters.local_embedder import DIMENSION, LocalEmbedder
 from memlane_core.adapters.milvus import MilvusStore
 from memlane_core.domain.memory import Memory
 from memlane_core.ports.vector_store import StoredRow
@@ -36,35 +37,53 @@ def user_of(size: int) -> str:
     return f"bench-{size}"
 
 
-def seed(data_dir: Path, sizes: Sequence[int], *, seed_number: int = 1) -> None:
-    """One user per size with that many memories of random unit vectors."""
+def put(data_dir: Path, rows: Sequence[StoredRow]) -> None:
+    """Write rows into a fresh store of the local embedder's dimension, as a server will find them at its start."""
     data_dir.mkdir(parents=True, exist_ok=True)
     embedder = LocalEmbedder()
     store = MilvusStore(
         str(data_dir / "milvus.db"), dimension=embedder.dimension, embedder_model=embedder.model
     )
     store.open([TENANT])
-    generator = np.random.default_rng(seed_number)
-    now = int(time.time())
     try:
-        for size in sizes:
-            vectors = generator.standard_normal((size, embedder.dimension)).astype(np.float32)
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-            rows = [
-                StoredRow(
-                    Memory(
-                        memory_id=f"m_{size}_{n}",
-                        user_id=user_of(size),
-                        content=text(n),
-                        created_at=now - n,
-                        updated_at=now - n,
-                        position=n + 1,
-                    ),
-                    vectors[n],
-                )
-                for n in range(size)
-            ]
-            for start in range(0, size, _BATCH):
-                store.upsert(TENANT, rows[start : start + _BATCH], timeout_seconds=120.0)
+        for start in range(0, len(rows), _BATCH):
+            store.upsert(TENANT, rows[start : start + _BATCH], timeout_seconds=120.0)
     finally:
         store.close()
+
+
+def synthetic_rows(user_id: str, vectors: NDArray[np.float32], now: int) -> list[StoredRow]:
+    """A memory of its own text for each unit vector, shape (memories, dimension); one second between two."""
+    return [
+        StoredRow(
+            Memory(
+                memory_id=f"m_{user_id}_{n}",
+                user_id=user_id,
+                content=text(n),
+                created_at=now - n,
+                updated_at=now - n,
+                position=n + 1,
+            ),
+            vector,
+        )
+        for n, vector in enumerate(vectors)
+    ]
+
+
+def unit_vectors(generator: np.random.Generator, rows: int, dimension: int) -> NDArray[np.float32]:
+    """Random, shape (rows, dimension)."""
+    vectors = generator.standard_normal((rows, dimension)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+def seed(data_dir: Path, sizes: Sequence[int], *, seed_number: int = 1) -> None:
+    """One user per size with that many memories of random unit vectors."""
+    generator = np.random.default_rng(seed_number)
+    now = int(time.time())
+    rows = [
+        row
+        for size in sizes
+        for row in synthetic_rows(user_of(size), unit_vectors(generator, size, DIMENSION), now)
+    ]
+    put(data_dir, rows)
