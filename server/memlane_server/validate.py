@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from memlane_core.domain import limits
 from memlane_core.domain.errors import FieldViolation, InvalidArgument
 from memlane_core.guards.secrets import SecretPolicy, redact
+from memlane_core.kernels import squared_norm
 
 from .errors import quoted
 
@@ -320,8 +321,7 @@ def unit_vector_from_values(v: Violations, field: str, values: Sequence[float], 
 
 def unit_vector(v: Violations, field: str, vector: Vector) -> Vector:
     """The vector at length 1, float32, C-contiguous, shape (dimension,)."""
-    wide = vector.astype(np.float64)
-    norm_2 = float(wide.dot(wide))
+    norm_2 = squared_norm(vector)
     if abs(norm_2 - 1.0) <= _UNIT_TOLERANCE:
         return vector
     if _SAFE_NORM_2[0] < norm_2 < _SAFE_NORM_2[1]:
@@ -333,7 +333,7 @@ def unit_vector(v: Violations, field: str, vector: Vector) -> Vector:
     if norm_2 == 0.0:
         v.add(field, "must not be all zero")
         return _NO_VECTOR
-    return np.ascontiguousarray(wide / math.sqrt(norm_2), np.float32)
+    return (vector.astype(np.float64) / math.sqrt(norm_2)).astype(np.float32)
 
 
 def _line(v: Violations, field: str, value: str, max_bytes: int) -> None:

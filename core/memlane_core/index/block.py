@@ -37,7 +37,6 @@ class Block:
         "_postings",
         "_rows",
         "_stale",
-        "_table",
         "_times",
         "_total_length",
         "nbytes",
@@ -64,7 +63,6 @@ class Block:
             stale = False
         self._postings = postings
         self._stale = stale
-        self._table: NDArray[np.int64] | None = None
         self.position = position
         """Journal position up to which it is complete."""
         neighbours, recency = _in_time(times, rows)
@@ -191,12 +189,9 @@ class Block:
         ]
 
     def _request(self, query: SearchQuery) -> kernels.Request:
-        if self._table is None:
-            self._table = kernels.table_of(self._columns)
         tokens = query.tokens
         return kernels.Request(
             self._columns,
-            self._table,
             query.embedding,
             None if tokens is None else tokens.ids,
             query.top_k,

@@ -1,7 +1,6 @@
 """What is asked of a block, and what it answers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +10,7 @@ from ..domain.memory import Memory
 from ..lexical import QueryTokens
 
 
-@dataclass(frozen=True, slots=True)
-class SearchQuery:
+class SearchQuery(NamedTuple):
     embedding: NDArray[np.float32]
     """Unit vector, C-contiguous, shape (dimension,)."""
     tokens: QueryTokens | None

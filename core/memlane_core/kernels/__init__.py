@@ -1,6 +1,6 @@
 """Compiled scoring over blocks of unit vectors."""
 
-from .facade import Columns, Request, code_rows, search, search_many, table_of, warm_up
+from .facade import Columns, Request, code_rows, search, search_many, squared_norm, warm_up
 from .fused import CONCEPT_BIT, MAX_TOKENS, NEVER, TOMBSTONE
 
 __all__ = [
@@ -13,6 +13,6 @@ __all__ = [
     "code_rows",
     "search",
     "search_many",
-    "table_of",
+    "squared_norm",
     "warm_up",
 ]

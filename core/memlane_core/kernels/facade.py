@@ -1,6 +1,7 @@
 """The validating façade in front of the compiled kernels: what a block looks like to them, and how they are asked."""
 
 import threading
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from . import fused
 from .fused import CODED_MIN_ELEMENTS, FEEDBACK_ROWS, MAX_CODED_DIMENSION, MAX_TOKENS, NEVER, TOMBSTONE
 
 
-class Columns(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
     """A block as the kernels read it; `n` rows count of `capacity`. All arrays C-contiguous.
 
     Tokens stand twice: by row (`offsets`, `tokens`, `frequencies`: row r has offsets[r] up to offsets[r + 1], sorted),
@@ -46,6 +48,31 @@ class Columns(NamedTuple):
     """Rows that are no tombstones."""
     average_length: float
     """Of the live rows; positive."""
+    table: NDArray[np.int64] = field(init=False)
+    """Sizes and addresses of all this, in one array: unboxing a dozen of them costs more than a short scan."""
+
+    def __post_init__(self) -> None:
+        arrays = self.arrays()
+        vectors, codes, _, _, _, _, _, tokens, frequencies, words, _, entry_rows, entry_frequencies = arrays
+        if (
+            codes.shape != vectors.shape
+            or tokens.shape != frequencies.shape
+            or entry_rows.shape != entry_frequencies.shape
+            or not all(array.flags.c_contiguous for array in arrays)
+        ):
+            raise ValueError("codes, tokens or entries do not fit, or an array is not C-contiguous")
+        table = (
+            *vectors.shape, self.n, self.indexed, self.stale, self.live, len(tokens), len(words), len(entry_rows),
+            *(array.__array_interface__["data"][0] for array in arrays),
+        )  # fmt: skip
+        object.__setattr__(self, "table", np.array(table, np.int64))
+
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """In the order of the table and of the kernel's parameters."""
+        return (
+            self.vectors, self.codes, self.rows, self.times, self.neighbours, self.recency, self.offsets, self.tokens,
+            self.frequencies, self.words, self.starts, self.entry_rows, self.entry_frequencies,
+        )  # fmt: skip
 
 
 class _Scratch(threading.local):
@@ -68,6 +95,15 @@ class _Scratch(threading.local):
             np.empty((MAX_TOKENS, 2), np.int64),
             np.empty(self.results, np.int64),
             np.empty((self.results, 3), np.float32),
+        )
+        self.table = np.array(
+            [
+                self.rows,
+                self.dimension,
+                self.results,
+                *(a.__array_interface__["data"][0] for a in self.arrays),
+            ],
+            np.int64,
         )
 
 
@@ -112,21 +148,22 @@ def search(
     scratch = _scratch
     if n > scratch.rows or dimension > scratch.dimension or top_k > scratch.results:
         scratch.fit(n, dimension, top_k)
+    after = TOMBSTONE if created_after is None else created_after
+    before = NEVER if created_before is None else created_before
+    bar = -np.inf if min_score is None else min_score
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        # Addresses mean nothing to plain Python.
+        c = columns
+        count = fused.scan(  # type: ignore[call-arg]  # numba's stubs count the starred ones wrongly
+            *c.arrays(), n, c.indexed, c.stale, c.live, c.average_length, query, query_tokens, recent, coded, now,
+            after, before, bar, _NO_MASK if mask is None else mask, top_k, *scratch.arrays,
+        )  # fmt: skip
+    else:
+        count = fused.scan_one(
+            columns.table, columns.average_length, scratch.table, query, query_tokens, recent, coded, now, after,
+            before, bar, 0 if mask is None else mask.ctypes.data, 0 if mask is None else n, top_k,
+        )  # fmt: skip
     arrays = scratch.arrays
-    count = fused.scan(
-        *columns,
-        query,
-        query_tokens,
-        recent,
-        coded,
-        now,
-        TOMBSTONE if created_after is None else created_after,
-        NEVER if created_before is None else created_before,
-        -np.inf if min_score is None else min_score,
-        _NO_MASK if mask is None else mask,
-        top_k,
-        *arrays,
-    )
     return arrays[4][:count], arrays[5][:count]
 
 
@@ -134,8 +171,6 @@ class Request(NamedTuple):
     """One search of a batch; the fields are those of `search`."""
 
     columns: Columns
-    table: NDArray[np.int64]
-    """`table_of(columns)`, kept by the caller as long as the block does not change."""
     query: NDArray[np.float32]
     query_tokens: NDArray[np.uint32] | None
     top_k: int
@@ -147,28 +182,6 @@ class Request(NamedTuple):
     recent: bool
 
 
-def table_of(columns: Columns) -> NDArray[np.int64]:
-    """Sizes and addresses of a block's arrays, which is how many blocks get into one call. Valid while they live."""
-    c = columns
-    if c.tokens.shape != c.frequencies.shape or c.entry_rows.shape != c.entry_frequencies.shape:
-        raise ValueError("tokens or entries do not fit their frequencies")
-    sizes = [
-        *c.vectors.shape,
-        c.n,
-        c.indexed,
-        int(c.stale),
-        c.live,
-        len(c.tokens),
-        len(c.words),
-        len(c.entry_rows),
-    ]
-    arrays: list[NDArray[Any]] = [
-        c.vectors, c.codes, c.rows, c.times, c.neighbours, c.recency, c.offsets, c.tokens, c.frequencies, c.words,
-        c.starts, c.entry_rows, c.entry_frequencies,
-    ]  # fmt: skip
-    return np.array([*sizes, *(array.ctypes.data for array in arrays)], np.int64)
-
-
 def search_many(requests: list[Request]) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """The answers of `search` to many requests over blocks of one dimension, in order, by one call.
 
@@ -177,7 +190,6 @@ def search_many(requests: list[Request]) -> list[tuple[NDArray[np.int64], NDArra
     if not requests:
         return []
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        # Addresses mean nothing to plain Python.
         answers = [
             search(r.columns, r.query, r.query_tokens, top_k=r.top_k, now=r.now, min_score=r.min_score,
                    created_after=r.created_after, created_before=r.created_before, mask=r.mask, recent=r.recent)
@@ -215,7 +227,7 @@ def search_many(requests: list[Request]) -> list[tuple[NDArray[np.int64], NDArra
     scores = np.empty((len(requests), most, 3), np.float32)
     table = np.array(options, np.int64)
     fused.scan_many(
-        np.stack([r.table for r in requests]),
+        np.stack([r.columns.table for r in requests]),
         np.array([r.columns.average_length for r in requests], np.float64),
         np.stack([r.query for r in requests], dtype=np.float32, casting="no"),
         np.array(ends, np.int64),
@@ -242,6 +254,12 @@ def code_rows(
     fused.code_rows(vectors, first, last, codes, rows)
 
 
+def squared_norm(vector: NDArray[np.float32]) -> float:
+    """Of a float32, C-contiguous vector, shape (d,); summed in float64. NaN where it holds one. Raises TypeError."""
+    total: float = fused.squared_norm(vector)
+    return total
+
+
 def warm_up() -> None:
     """Run every kernel once in each of its forms; after this no call compiles or loads code."""
     vectors = np.eye(5, 8, dtype=np.float32)
@@ -256,6 +274,7 @@ def warm_up() -> None:
     query = vectors[0].copy()
     for writeable in (True, False):
         query.flags.writeable = writeable
+        squared_norm(query)
         for coded in (True, False):
             search(columns, query, np.zeros(1, np.uint32), top_k=2, now=0.0, coded=coded)
-    search_many([Request(columns, table_of(columns), query, None, 2, 0.0, None, None, None, None, False)])
+    search_many([Request(columns, query, None, 2, 0.0, None, None, None, None, False)])

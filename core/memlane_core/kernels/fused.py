@@ -124,16 +124,27 @@ def _dots(vectors, query, out):  # type: ignore[no-untyped-def]
         out[row] = total
 
 
+@njit(
+    [float64(types.Array(float32, 1, "C", readonly=readonly)) for readonly in (False, True)],
+    cache=True, nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False,
+)  # fmt: skip
+def squared_norm(vector):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for j in range(vector.shape[0]):
+        x = float64(vector[j])
+        total += x * x
+    return total
+
+
 @njit(**_STRICT)
 def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
     """`out` is int32: it makes the compiler keep to 32 bits, for which there are instructions."""
     n, d = codes.shape
     flat = codes.reshape(n * d)
-    far = n * d >= 4 * _PREFETCH_MIN_ELEMENTS
     for row in range(n):
-        if far:
-            for j in range(row * d, (row + 1) * d, 64):
-                _prefetch(flat, j + 4 * _PREFETCH_AHEAD)
+        # Between two calls others use the caches; asking ahead costs little when the codes are still there.
+        for j in range(row * d, (row + 1) * d, 64):
+            _prefetch(flat, j + 4 * _PREFETCH_AHEAD)
         total = int32(0)
         for j in range(d):
             total += int32(codes[row, j]) * int32(query[j])
@@ -481,11 +492,57 @@ def _pointer_to(dtype: Any) -> Any:
 
 
 _float32_at = _pointer_to(float32)
+_float64_at = _pointer_to(float64)
 _int8_at = _pointer_to(int8)
+_int16_at = _pointer_to(int16)
 _int32_at = _pointer_to(int32)
 _int64_at = _pointer_to(int64)
 _uint8_at = _pointer_to(uint8)
 _uint32_at = _pointer_to(uint32)
+
+
+@njit(inline="always")
+def _scan_table(  # type: ignore[no-untyped-def]
+    t, average, query, query_tokens, recent, coded, now, after, before, min_score, mask, mask_length, top_k,
+    query_codes, work, idf, spans, rows, scores,
+):  # fmt: skip
+    """`scan` over the block that a table describes (facade.Columns.table)."""
+    capacity = t[0]
+    return scan(
+        carray(_float32_at(t[9]), (capacity, t[1])), carray(_int8_at(t[10]), (capacity, t[1])),
+        carray(_float32_at(t[11]), (4, capacity)), carray(_int64_at(t[12]), (capacity, 4)),
+        carray(_int32_at(t[13]), (capacity, 2)), carray(_float32_at(t[14]), (capacity,)),
+        carray(_int64_at(t[15]), (capacity + 1,)), carray(_uint32_at(t[16]), (t[6],)),
+        carray(_float32_at(t[17]), (t[6],)), carray(_uint32_at(t[18]), (t[7],)),
+        carray(_int64_at(t[19]), (t[7] + 1,)), carray(_int32_at(t[20]), (t[8],)),
+        carray(_float32_at(t[21]), (t[8],)), t[2], t[3], t[4] != 0, t[5], average, query, query_tokens, recent, coded,
+        now, after, before, min_score, carray(_uint8_at(mask), (mask_length,)), top_k, query_codes, work, idf, spans,
+        rows, scores,
+    )  # fmt: skip
+
+
+def _signature_of_one(readonly: bool) -> Any:
+    query = types.Array(float32, 1, "C", readonly=readonly)
+    query_tokens = types.Array(uint32, 1, "C", readonly=readonly)
+    return int64(
+        int64[::1], float64, int64[::1], query, query_tokens, types.boolean, types.boolean, float64, int64, int64,
+        float64, int64, int64, int64,
+    )  # fmt: skip
+
+
+@njit([_signature_of_one(False), _signature_of_one(True)], cache=True, **_STRICT)
+def scan_one(  # type: ignore[no-untyped-def]
+    table, average, scratch, query, query_tokens, recent, coded, now, after, before, min_score, mask, mask_length,
+    top_k,
+):  # fmt: skip
+    """`scan` with the block and the scratch buffers given by tables of sizes and addresses, the mask by its address."""
+    s = scratch
+    return _scan_table(
+        table, average, query, query_tokens, recent, coded, now, after, before, min_score, mask, mask_length, top_k,
+        carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
+        carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)),
+        carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)),
+    )  # fmt: skip
 
 
 @njit(
@@ -499,21 +556,12 @@ def scan_many(  # type: ignore[no-untyped-def]
     tables, averages, queries, token_offsets, query_tokens, options, limits, query_codes, work, idf, spans, rows,
     scores,
 ):  # fmt: skip
-    """`scan` for each line of `tables` (facade.table_of), `options` (top_k, after, before, recent, coded, address and
-    length of the mask, and as an answer the count) and `limits` (now, min_score)."""
+    """`scan` for each line of `tables` (facade.Columns.table), `options` (top_k, after, before, recent, coded, address
+    and length of the mask, and as an answer the count) and `limits` (now, min_score)."""
     for i in range(tables.shape[0]):
-        t = tables[i]
-        capacity = t[0]
         option = options[i]
-        option[7] = scan(
-            carray(_float32_at(t[9]), (capacity, t[1])), carray(_int8_at(t[10]), (capacity, t[1])),
-            carray(_float32_at(t[11]), (4, capacity)), carray(_int64_at(t[12]), (capacity, 4)),
-            carray(_int32_at(t[13]), (capacity, 2)), carray(_float32_at(t[14]), (capacity,)),
-            carray(_int64_at(t[15]), (capacity + 1,)), carray(_uint32_at(t[16]), (t[6],)),
-            carray(_float32_at(t[17]), (t[6],)), carray(_uint32_at(t[18]), (t[7],)),
-            carray(_int64_at(t[19]), (t[7] + 1,)), carray(_int32_at(t[20]), (t[8],)),
-            carray(_float32_at(t[21]), (t[8],)), t[2], t[3], t[4] != 0, t[5], averages[i], queries[i],
-            query_tokens[token_offsets[i] : token_offsets[i + 1]], option[3] != 0, option[4] != 0, limits[i, 0],
-            option[1], option[2], limits[i, 1], carray(_uint8_at(option[5]), (option[6],)), option[0], query_codes,
-            work, idf, spans, rows[i], scores[i],
+        option[7] = _scan_table(
+            tables[i], averages[i], queries[i], query_tokens[token_offsets[i] : token_offsets[i + 1]], option[3] != 0,
+            option[4] != 0, limits[i, 0], option[1], option[2], limits[i, 1], option[5], option[6], option[0],
+            query_codes, work, idf, spans, rows[i], scores[i],
         )  # fmt: skip

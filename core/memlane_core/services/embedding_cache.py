@@ -1,21 +1,33 @@
-"""An embedder that remembers the vectors of queries."""
+"""An embedder that remembers queries: their vectors and their words."""
 
 import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..domain.errors import DeadlineExceeded
+from ..lexical import QueryTokens, query_tokens
 from ..ports.embedder import Embedder, Vectors
 
 _BATCH_TEXTS = 64
 """Texts handed to the embedder at once: a query waits behind one batch of a long list, not behind all of it."""
 
 _LATE = "the time of the call ran out before the text was embedded"
+
+
+class EmbeddedQuery(NamedTuple):
+    """A query as the index wants it."""
+
+    embedding: NDArray[np.float32]
+    """Unit vector, float32, C-contiguous, read-only where it came from a text, shape (dimension,)."""
+    cached: bool = False
+    tokens: QueryTokens | None = None
+    """None where only a vector was given."""
 
 
 class CachingEmbedder:
@@ -31,7 +43,7 @@ class CachingEmbedder:
             raise ValueError("max_entries must not be negative")
         self._inner = inner
         self._max_entries = max_entries
-        self._entries: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._entries: OrderedDict[str, EmbeddedQuery] = OrderedDict()
         self._flights: dict[str, _Flight] = {}
         self.hits = 0
         """Queries answered from the cache, since the start."""
@@ -64,19 +76,22 @@ class CachingEmbedder:
         ]
         return np.concatenate(parts)
 
-    async def embed_query(
-        self, text: str, *, timeout_seconds: float | None = None
-    ) -> tuple[NDArray[np.float32], bool]:
-        """Unit vector of `text`, float32, C-contiguous, read-only, shape (dimension,), and whether it came from
-        the cache. Raises what the embedder raises; a failure is not kept.
+    def known(self, text: str) -> EmbeddedQuery | None:
+        """A query that is remembered."""
+        query = self._entries.get(text)
+        if query is not None:
+            self._entries.move_to_end(text)
+            self.hits += 1
+        return query
+
+    async def embed_query(self, text: str, *, timeout_seconds: float | None = None) -> EmbeddedQuery:
+        """Vector and words of `text`. Raises what the embedder raises; a failure is not kept.
 
         Equal texts asked for at the same time are embedded once; each caller waits for its own time only.
         """
-        vector = self._entries.get(text)
-        if vector is not None:
-            self._entries.move_to_end(text)
-            self.hits += 1
-            return vector, True
+        query = self.known(text)
+        if query is not None:
+            return query
         self.misses += 1
         ends_at = _end(timeout_seconds)
         while True:
@@ -85,7 +100,7 @@ class CachingEmbedder:
             if flight is None:
                 flight = self._take_off(text, timeout_seconds=_remaining(ends_at))
             try:
-                return await self._await(text, flight, ends_at), False
+                return await self._await(text, flight, ends_at)
             except DeadlineExceeded:
                 # The time of the call that led may have been shorter than ours.
                 if leads or not flight.task.done():
@@ -97,13 +112,14 @@ class CachingEmbedder:
         self._flights.clear()
 
     def _take_off(self, text: str, *, timeout_seconds: float | None) -> "_Flight":
-        async def embed() -> NDArray[np.float32]:
+        async def embed() -> EmbeddedQuery:
             try:
                 vectors = await self._inner.embed([text], timeout_seconds=timeout_seconds)
                 vector = np.ascontiguousarray(vectors[0], dtype=np.float32)
                 vector.flags.writeable = False
-                self._keep(text, vector, flight)
-                return vector
+                query = EmbeddedQuery(vector, False, query_tokens(text))
+                self._keep(text, query, flight)
+                return query
             finally:
                 self._land(text, flight)
 
@@ -111,7 +127,7 @@ class CachingEmbedder:
         self._flights[text] = flight
         return flight
 
-    async def _await(self, text: str, flight: "_Flight", ends_at: float | None) -> NDArray[np.float32]:
+    async def _await(self, text: str, flight: "_Flight", ends_at: float | None) -> EmbeddedQuery:
         flight.waiting += 1
         try:
             async with asyncio.timeout(_remaining(ends_at)) as time_left:
@@ -127,11 +143,11 @@ class CachingEmbedder:
                 self._land(text, flight)
                 flight.task.cancel()
 
-    def _keep(self, text: str, vector: NDArray[np.float32], flight: "_Flight") -> None:
+    def _keep(self, text: str, query: EmbeddedQuery, flight: "_Flight") -> None:
         # A flight that `clear` struck off the list is older than an erasure.
         if self._flights.get(text) is not flight or not self._max_entries:
             return
-        self._entries[text] = vector
+        self._entries[text] = query._replace(cached=True)
         if len(self._entries) > self._max_entries:
             self._entries.popitem(last=False)
 
@@ -144,7 +160,7 @@ class CachingEmbedder:
 class _Flight:
     """One text being embedded."""
 
-    task: asyncio.Task[NDArray[np.float32]]
+    task: asyncio.Task[EmbeddedQuery]
     waiting: int = 0
     """Callers that want it; without any it is cancelled."""
 

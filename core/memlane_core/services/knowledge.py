@@ -171,9 +171,10 @@ class KnowledgeService:
         cached = False
         if embedding is None:
             assert query is not None
-            embedding, cached = await self._embedder.embed_query(
+            embedded = await self._embedder.embed_query(
                 query, timeout_seconds=call.deadline.timeout_seconds(_SECONDS)
             )
+            embedding, cached = embedded.embedding, embedded.cached
         embed_done = time.perf_counter_ns()
         await self._positions.ensure(call, GLOBAL_USER_ID, consistency)
         hits = await self.nearest(call, embedding, top_k)

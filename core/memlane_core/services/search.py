@@ -3,27 +3,25 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..domain.errors import MemlaneError
 from ..index import Block, Hit, SearchQuery, UserIndex, search_many
-from ..lexical import QueryTokens, query_tokens
 from ..ports.clock import Clock
 from ..ports.vector_store import StoredRow
 from .blocks import UserBlocks
 from .call import Call
 from .consistency import MINIMIZE_LATENCY, Consistency
-from .embedding_cache import CachingEmbedder
+from .embedding_cache import CachingEmbedder, EmbeddedQuery
 from .memories import MemoryService
 
 _EMBED_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchCommand:
+class SearchCommand(NamedTuple):
     """Exactly one of `query` and `embedding` is given."""
 
     user_id: str
@@ -39,8 +37,7 @@ class SearchCommand:
     as_of_us: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SearchTiming:
+class SearchTiming(NamedTuple):
     """Microseconds."""
 
     embed_us: int
@@ -49,23 +46,12 @@ class SearchTiming:
     embed_cached: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     hits: Sequence[Hit]
     timing: SearchTiming
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    """A query as the index wants it."""
-
-    embedding: NDArray[np.float32]
-    tokens: QueryTokens | None
-    cached: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Resolved:
+class _Resolved(NamedTuple):
     """One search of many, ready to be scored."""
 
     block: Block
@@ -100,37 +86,53 @@ class SearchService:
     async def search(self, call: Call, command: SearchCommand) -> SearchResult:
         """Raises InvalidArgument (token), NotReady, StoreUnavailable, and what the embedder raises."""
         started = time.perf_counter_ns()
-        return await self.search_embedded(call, command, await self.embed(call, command), started)
+        embedded = self._known(command)
+        if embedded is None:
+            embedded = await self.embed(call, command)
+        return await self.search_embedded(call, command, embedded, started)
 
     async def search_embedded(
-        self, call: Call, command: SearchCommand, embedded: Embedded, started: int | None = None
+        self, call: Call, command: SearchCommand, embedded: EmbeddedQuery, started: int | None = None
     ) -> SearchResult:
         """The same with the query embedded already; `started` (perf_counter_ns) is where the call began."""
         embed_done = time.perf_counter_ns()
         started = embed_done if started is None else started
-        block = await self._block(call, command)
+        block = self._warm_block(call, command)
+        if block is None:
+            block = await self._block(call, command)
         searched_from = time.perf_counter_ns()
         hits = block.search(self._query(command, embedded))
         done = time.perf_counter_ns()
         return SearchResult(
             hits,
             SearchTiming(
-                embed_us=(embed_done - started) // 1000,
-                search_us=(done - searched_from) // 1000,
-                total_us=(done - started) // 1000,
-                embed_cached=embedded.cached,
+                (embed_done - started) // 1000,
+                (done - searched_from) // 1000,
+                (done - started) // 1000,
+                embedded.cached,
             ),
         )
 
-    async def embed(self, call: Call, command: SearchCommand) -> Embedded:
-        if command.embedding is not None:
-            return Embedded(command.embedding, None, False)
+    async def embed(self, call: Call, command: SearchCommand) -> EmbeddedQuery:
+        known = self._known(command)
+        if known is not None:
+            return known
         assert command.query is not None
-        tokens = query_tokens(command.query)
-        vector, cached = await self._embedder.embed_query(
+        return await self._embedder.embed_query(
             command.query, timeout_seconds=call.deadline.timeout_seconds(_EMBED_SECONDS)
         )
-        return Embedded(vector, tokens, cached)
+
+    def _known(self, command: SearchCommand) -> EmbeddedQuery | None:
+        """The embedded query where it has not to be waited for."""
+        if command.embedding is not None:
+            return EmbeddedQuery(command.embedding)
+        return None if command.query is None else self._embedder.known(command.query)
+
+    def _warm_block(self, call: Call, command: SearchCommand) -> Block | None:
+        """The block to search where it has not to be waited for."""
+        if command.as_of_us is not None or command.consistency is not MINIMIZE_LATENCY:
+            return None
+        return self._index.get(call.tenant, command.user_id)
 
     async def search_all(
         self, call: Call, commands: Sequence[SearchCommand | MemlaneError]
@@ -160,17 +162,13 @@ class SearchService:
 
     def _warm(self, call: Call, command: SearchCommand | MemlaneError) -> "_Resolved | None":
         """A search that has to wait for nothing, without a task of its own; None for every other."""
-        if (
-            isinstance(command, MemlaneError)
-            or command.embedding is None
-            or command.as_of_us is not None
-            or command.consistency is not MINIMIZE_LATENCY
-        ):
+        if isinstance(command, MemlaneError):
             return None
-        block = self._index.get(call.tenant, command.user_id)
-        if block is None:
+        embedded = self._known(command)
+        block = None if embedded is None else self._warm_block(call, command)
+        if embedded is None or block is None:
             return None
-        return _Resolved(block, self._query(command, Embedded(command.embedding, None, False)), 0, 0, False)
+        return _Resolved(block, self._query(command, embedded), 0, 0, embedded.cached)
 
     async def _resolve(self, call: Call, command: SearchCommand | MemlaneError) -> "_Resolved | MemlaneError":
         if isinstance(command, MemlaneError):
@@ -185,16 +183,16 @@ class SearchService:
         resolve_us = (time.perf_counter_ns() - started) // 1000
         return _Resolved(block, self._query(command, embedded), embed_us, resolve_us, embedded.cached)
 
-    def _query(self, command: SearchCommand, embedded: Embedded) -> SearchQuery:
+    def _query(self, command: SearchCommand, embedded: EmbeddedQuery) -> SearchQuery:
         return SearchQuery(
-            embedding=embedded.embedding,
-            tokens=embedded.tokens,
-            top_k=command.top_k,
-            now=self._clock.now() if command.as_of_us is None else command.as_of_us / 1_000_000,
-            min_score=command.min_score,
-            metadata=command.metadata,
-            created_after=command.created_after,
-            created_before=command.created_before,
+            embedded.embedding,
+            embedded.tokens,
+            command.top_k,
+            self._clock.now() if command.as_of_us is None else command.as_of_us / 1_000_000,
+            command.min_score,
+            command.metadata,
+            command.created_after,
+            command.created_before,
         )
 
     async def _block(self, call: Call, command: SearchCommand) -> Block:

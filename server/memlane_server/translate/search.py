@@ -8,8 +8,8 @@ from memlane_core.services.search import SearchCommand, SearchResult
 
 from .. import validate
 from ..validate import Vector, Violations
-from .common import consistency, token
-from .wire import search_response
+from . import wire
+from .common import consistency
 
 
 def query_or_vector(
@@ -36,25 +36,18 @@ def search_command(
     v = Violations()
     user_id = validate.user_id(v, request.user_id)
     query, embedding = query_or_vector(v, request, dimension, required=True)
+    has = request.HasField
     command = SearchCommand(
-        user_id=user_id,
-        query=query,
-        embedding=embedding,
-        top_k=validate.top_k(v, request.top_k),
-        min_score=validate.not_nan(v, "min_score", request.min_score)
-        if request.HasField("min_score")
-        else None,
-        metadata=validate.metadata(v, "metadata_filter", request.metadata_filter)
-        if request.metadata_filter
-        else None,
-        created_after=validate.second_from(v, "created_after", request.created_after)
-        if request.HasField("created_after")
-        else None,
-        created_before=validate.second_from(v, "created_before", request.created_before)
-        if request.HasField("created_before")
-        else None,
-        consistency=consistency(v, request),
-        as_of_us=validate.as_of_us(v, request.as_of, now) if request.HasField("as_of") else None,
+        user_id,
+        query,
+        embedding,
+        validate.top_k(v, request.top_k),
+        validate.not_nan(v, "min_score", request.min_score) if has("min_score") else None,
+        validate.metadata(v, "metadata_filter", request.metadata_filter) if request.metadata_filter else None,
+        validate.second_from(v, "created_after", request.created_after) if has("created_after") else None,
+        validate.second_from(v, "created_before", request.created_before) if has("created_before") else None,
+        consistency(v, request),
+        validate.as_of_us(v, request.as_of, now) if has("as_of") else None,
     )
     v.check()
     return command
@@ -64,12 +57,10 @@ def search_message(
     request: memory_service_pb2.SearchMemoriesRequest, result: SearchResult, read_at: str
 ) -> bytes:
     """A serialised SearchMemoriesResponse."""
-    timing = result.timing
-    tail = memory_service_pb2.SearchMemoriesResponse(read_at=token(read_at))
-    tail.timing.embed_us = timing.embed_us
-    tail.timing.search_us = timing.search_us
-    tail.timing.total_us = timing.total_us
-    tail.timing.embed_cached = timing.embed_cached
-    return search_response(
-        result.hits, tail, parts=request.include_score_parts, lexical=request.WhichOneof("input") == "query"
+    return wire.search_response(
+        result.hits,
+        wire.read_at(read_at),
+        result.timing,
+        parts=request.include_score_parts,
+        lexical=request.WhichOneof("input") == "query",
     )

@@ -8,13 +8,16 @@ those pieces with their scores, followed by the rest of the message: concatenati
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 
-from memlane.v1 import memory_pb2, memory_service_pb2
+from memlane.v1 import consistency_pb2, memory_pb2, memory_service_pb2
 from memlane_core.domain.memory import Memory
 from memlane_core.index import Hit
+from memlane_core.services.search import SearchTiming
 
 from .common import memory_message
 
+_VARINT = 0
 _LENGTH_DELIMITED = 2
 _FIXED_32 = 5
 
@@ -39,6 +42,12 @@ _OUTCOME_RESPONSE = _tag(memory_service_pb2.SearchOutcome.RESPONSE_FIELD_NUMBER,
 _STREAM_RESPONSE = _tag(
     memory_service_pb2.StreamSearchMemoriesResponse.RESPONSE_FIELD_NUMBER, _LENGTH_DELIMITED
 )
+_READ_AT = _tag(memory_service_pb2.SearchMemoriesResponse.READ_AT_FIELD_NUMBER, _LENGTH_DELIMITED)
+_TIMING = _tag(memory_service_pb2.SearchMemoriesResponse.TIMING_FIELD_NUMBER, _LENGTH_DELIMITED)
+_EMBED_US, _SEARCH_US, _TOTAL_US, _EMBED_CACHED = (
+    _tag(memory_pb2.SearchTiming.DESCRIPTOR.fields_by_name[name].number, _VARINT)
+    for name in ("embed_us", "search_us", "total_us", "embed_cached")
+)
 [_SCORE_TAG] = _tag(memory_pb2.ScoredMemory.SCORE_FIELD_NUMBER, _FIXED_32)
 _SCORE = struct.Struct("<Bf")
 
@@ -62,20 +71,37 @@ def memory_record(memory: Memory) -> Record:
 
 
 def search_response(
-    hits: Sequence[Hit], tail: memory_service_pb2.SearchMemoriesResponse, *, parts: bool, lexical: bool
+    hits: Sequence[Hit], read_at: bytes, timing: SearchTiming, *, parts: bool, lexical: bool
 ) -> bytes:
-    """A serialised SearchMemoriesResponse: the hits, then what `tail` holds.
+    """A serialised SearchMemoriesResponse: the hits, `read_at` (see below), the times.
 
     `parts` adds cosine and (`lexical`) words to each score.
     """
     if parts:
-        return _with_parts(hits, lexical) + tail.SerializeToString()
+        return b"".join((_with_parts(hits, lexical), read_at, _timing(timing)))
     pieces: list[bytes] = []
     for hit in hits:
         pieces.append(hit.record.scored)  # type: ignore[attr-defined]  # made by memory_record
         pieces.append(_SCORE.pack(_SCORE_TAG, hit.score))
-    pieces.append(tail.SerializeToString())
+    pieces.append(read_at)
+    pieces.append(_timing(timing))
     return b"".join(pieces)
+
+
+@lru_cache(maxsize=64)
+def read_at(token: str) -> bytes:
+    """The consistency token of a search's answer; the same one until something is written."""
+    body = consistency_pb2.ConsistencyToken(token=token).SerializeToString()
+    return _READ_AT + _varint(len(body)) + body
+
+
+def _timing(timing: SearchTiming) -> bytes:
+    embed_us, search_us, total_us, cached = timing
+    body = b"".join((
+        _EMBED_US, _varint(embed_us), _SEARCH_US, _varint(search_us), _TOTAL_US, _varint(total_us),
+        _EMBED_CACHED, b"\1" if cached else b"\0",
+    ))  # fmt: skip
+    return _TIMING + _varint(len(body)) + body
 
 
 def outcome(response: bytes) -> bytes:

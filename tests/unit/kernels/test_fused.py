@@ -193,7 +193,6 @@ def test_many_searches_in_one_call_are_those_of_single_calls(seed: int) -> None:
         make_columns(rng, units(rng, (n, d)), indexed=n // 2)
         for n in [*range(6), 33, 64, 200, 131_072 // d + 70]
     ]
-    tables = [kernels.table_of(columns) for columns in blocks]
     requests = []
     for _ in range(40):
         i = int(rng.integers(0, len(blocks)))
@@ -201,7 +200,6 @@ def test_many_searches_in_one_call_are_those_of_single_calls(seed: int) -> None:
         requests.append(
             kernels.Request(
                 blocks[i],
-                tables[i],
                 units(rng, (d,)),
                 random_query_tokens(rng, blocks[i]) if rng.random() < 0.6 else None,
                 int(rng.integers(1, 12)),
@@ -216,7 +214,7 @@ def test_many_searches_in_one_call_are_those_of_single_calls(seed: int) -> None:
     answers = kernels.search_many(requests)
     assert len(answers) == len(requests)
     for request, (rows, scores) in zip(requests, answers, strict=True):
-        columns, _, query, tokens, top_k, now, min_score, after, before, mask, recent = request
+        columns, query, tokens, top_k, now, min_score, after, before, mask, recent = request
         wanted = kernels.search(
             columns,
             query,
@@ -238,7 +236,7 @@ def test_a_batch_is_refused_as_a_whole() -> None:
     rng = np.random.default_rng(12)
     columns = make_columns(rng, units(rng, (5, 8)))
     good = kernels.Request(
-        columns, kernels.table_of(columns), units(rng, (8,)), None, 3, NOW, None, None, None, None, False
+        columns, units(rng, (8,)), None, 3, NOW, None, None, None, None, False
     )
     for bad, message in (
         (good._replace(query=units(rng, (9,))), "dimension"),

@@ -25,7 +25,7 @@ for n in range(10):
         _, scores = kernels.search(columns, query, tokens, top_k=4, now=NOW, coded=coded)
         assert np.allclose(scores[:, 0], reference.search(columns, query, tokens, top_k=4, now=NOW)[1][:, 0], atol=2e-5)
         request = kernels.Request(
-            columns, kernels.table_of(columns), query, tokens, 4, NOW, None, None, None, None, False
+            columns, query, tokens, 4, NOW, None, None, None, None, False
         )
         assert kernels.search_many([request])[0][1].tobytes() == scores.tobytes()
 print("equal")

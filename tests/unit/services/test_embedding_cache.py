@@ -55,8 +55,8 @@ def vector_of(text: str) -> np.ndarray:
 async def test_a_query_is_embedded_once() -> None:
     inner = GatedEmbedder()
     cache = CachingEmbedder(inner, max_entries=10)
-    first, first_cached = await cache.embed_query("我的还款日是哪天")
-    second, second_cached = await cache.embed_query("我的还款日是哪天")
+    first, first_cached, _ = await cache.embed_query("我的还款日是哪天")
+    second, second_cached, _ = await cache.embed_query("我的还款日是哪天")
     assert (first_cached, second_cached) == (False, True)
     assert np.array_equal(first, vector_of("我的还款日是哪天")) and second is first
     assert inner.calls == [("我的还款日是哪天",)]
@@ -64,7 +64,7 @@ async def test_a_query_is_embedded_once() -> None:
 
 
 async def test_the_vector_is_ready_for_the_kernel_and_cannot_be_spoilt() -> None:
-    vector, _ = await CachingEmbedder(GatedEmbedder(), max_entries=1).embed_query("q")
+    vector, _, _ = await CachingEmbedder(GatedEmbedder(), max_entries=1).embed_query("q")
     assert vector.dtype == np.float32 and vector.shape == (DIMENSION,) and vector.flags.c_contiguous
     with pytest.raises(ValueError, match="read-only"):
         vector[0] = 0.0
@@ -95,7 +95,7 @@ async def test_equal_concurrent_queries_share_one_flight() -> None:
     inner.gate.set()
     answers = await asyncio.gather(*tasks)
     assert sorted(inner.calls) == [("other",), ("same",)]
-    assert all(vector is answers[0][0] and not cached for vector, cached in answers)
+    assert all(vector is answers[0][0] and not cached for vector, cached, _ in answers)
     assert np.array_equal((await other)[0], vector_of("other"))
 
 
