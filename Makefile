@@ -42,12 +42,14 @@ types: $(STAMP) ## mypy --strict
 layers: $(STAMP) ## The directions of dependency
 	$(BIN)/lint-imports
 
-proto: $(STAMP) ## Regenerate the Python stubs
+proto: $(STAMP) ## Regenerate the stubs of Python and Go
 	proto/generate.sh
+	proto/generate_go.sh
 
 proto-check: $(STAMP) ## Stubs in step with the contract, contract compatible with main
 	proto/generate.sh
-	git diff --exit-code -- clients/python/memlane/v1
+	proto/generate_go.sh
+	git diff --exit-code -- clients/python/memlane/v1 clients/go/memlanev1
 	proto/check_breaking.sh
 
 check: lint types layers ## All static checks
