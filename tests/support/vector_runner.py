@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import grpc
-from google.protobuf.json_format import MessageToDict, ParseDict
+from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 from google.protobuf.message_factory import GetMessageClass
 
 import memlane
@@ -119,10 +119,10 @@ class Runner:
             return self._call_raw(method, base64.b64decode(step.request_base64, validate=True))
         request_type: Any = GetMessageClass(RPCS[step.rpc].input_type)
         if step.requests is not None:
-            feed = _Feed([ParseDict(expand(r, variables), request_type()) for r in step.requests])
+            feed = _Feed([_parsed(r, request_type) for r in expand(step.requests, variables)])
             call = Call(method.name, None, MessageToDict, timeout=_CALL_SECONDS)
             return [*self._client._open(call, feed)]  # type: ignore[arg-type]  # a feed of ready requests
-        request = ParseDict(expand(step.request, variables), request_type())
+        request = _parsed(expand(step.request, variables), request_type)
         call = Call(
             method.name,
             request,
@@ -156,6 +156,13 @@ class _Feed:
 
     def check(self) -> None:
         """Nothing can go wrong in a list."""
+
+
+def _parsed(request: Any, request_type: Any) -> Any:
+    try:
+        return ParseDict(request, request_type())
+    except ParseError as error:
+        raise VectorError(f"not the proto JSON of a {request_type.DESCRIPTOR.name}: {error}") from None
 
 
 def _error_differences(expected: dict[str, Any], error: memlane.MemlaneError) -> Iterator[str]:

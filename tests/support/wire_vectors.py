@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,8 @@ class Step:
     comment: str = ""
     request: Any = None
     request_base64: str | None = None
-    requests: Sequence[Any] | None = None
+    requests: Any = None
+    """An array, or a builder of one."""
     until: Any = None
     timeout_seconds: float = 10.0
     save: Mapping[str, str] = field(default_factory=dict)
