@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import grpc
@@ -15,12 +15,22 @@ _START_SECONDS = 60.0
 
 
 class ServerProcess:
-    """`memlane serve` as users run it. `address` is host:port once `start` returned."""
+    """`memlane serve` as users run it. `address` is host:port once `start` returned. `command` are the interpreter's
+    arguments, for another program that ends in the same service."""
 
-    def __init__(self, data_dir: Path, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        settings: Mapping[str, str] | None = None,
+        *,
+        command: Sequence[str] = ("-m", "memlane_server", "serve"),
+        start_seconds: float = _START_SECONDS,
+    ) -> None:
         self.data_dir = data_dir
         self.log = data_dir.with_name(data_dir.name + ".log")
         self._settings = dict(settings or {})
+        self._command = command
+        self._start_seconds = start_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self.address = ""
 
@@ -45,7 +55,7 @@ class ServerProcess:
         }
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "memlane_server", "serve"],
+                [sys.executable, *self._command],
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -55,7 +65,7 @@ class ServerProcess:
         assert self._process is not None and self._process.stdout is not None
         os.set_blocking(self._process.stdout.fileno(), False)
         text = b""
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + self._start_seconds
         while time.monotonic() < deadline:
             text += self._process.stdout.read() or b""
             for line in text.decode().splitlines():

@@ -17,14 +17,23 @@ _log = logging.getLogger("memlane_server.serve")
 
 
 def check_address(settings: Settings) -> None:
-    """Raises FailedPrecondition when others could reach a service without TLS."""
+    """Raises FailedPrecondition when others could reach a service without TLS or without credentials."""
     server = settings.server
-    if server.tls_certificate is not None or server.allow_insecure_public or _is_loopback(server.host):
+    if _is_loopback(server.host):
         return
-    raise FailedPrecondition(
-        f"server.host {server.host} can be reached by others and no TLS is configured: set server.tls_certificate "
-        "and server.tls_key, or serve on 127.0.0.1, or pass --allow-insecure-public if a proxy in front does TLS"
-    )
+    if server.tls_certificate is None and not server.allow_insecure_public:
+        raise FailedPrecondition(
+            f"server.host {server.host} can be reached by others and no TLS is configured: set "
+            "server.tls_certificate and server.tls_key, or serve on 127.0.0.1, or pass --allow-insecure-public if a "
+            "proxy in front does TLS"
+        )
+    asked = settings.auth.configured or server.tls_client_auth == "required"
+    if not asked and not server.allow_unauthenticated_public:
+        raise FailedPrecondition(
+            f"server.host {server.host} can be reached by others and no credentials are asked for: set "
+            "auth.jwks_file or server.tls_client_ca, or serve on 127.0.0.1, or pass --allow-unauthenticated-public "
+            "if a proxy in front authenticates"
+        )
 
 
 def _is_loopback(host: str) -> bool:
@@ -36,10 +45,11 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-async def serve(settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT, then let running calls end within the grace time."""
+async def serve(settings: Settings, app: App | None = None) -> None:
+    """Run until SIGTERM or SIGINT, then let running calls end within the grace time. `app`: one made otherwise than by
+    the settings alone."""
     check_address(settings)
-    app = App(settings)
+    app = app or App(settings)
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
