@@ -134,9 +134,7 @@ def parts_of(app: App, board: HealthBoard, services: Services) -> dict[str, Call
         "validate, translate": lambda: search_command(request, app.embedder.dimension, app.clock.now()),
         "service: search": lambda: completed(services.search.search(call, command)),
         "  block: search": lambda: block.search(wanted),
-        "    kernel with its facade": lambda: kernels.search(
-            columns, command.embedding, None, top_k=5, now=0.0
-        ),
+        "    kernel with its facade": lambda: kernels.search(columns, embedding, None, top_k=5, now=0.0),
         "encode the answer": lambda: search_message(request, result, token),
         "servicer: all but edge and decoding": lambda: completed(servicer.SearchMemories(request, call)),
     }

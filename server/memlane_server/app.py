@@ -16,7 +16,7 @@ from memlane_core.adapters.clock import OffsetFileClock, SystemClock
 from memlane_core.adapters.milvus import MilvusStore
 from memlane_core.adapters.signing import Ed25519Signer
 from memlane_core.adapters.sql import SqlJournal
-from memlane_core.domain.errors import FailedPrecondition, Unavailable
+from memlane_core.domain.errors import FailedPrecondition, Unauthenticated, Unavailable
 from memlane_core.domain.memory import DeciderKind
 from memlane_core.guards import GuardPolicy
 from memlane_core.index import UserIndex
@@ -40,12 +40,14 @@ from memlane_core.services.sessions import SessionService
 from memlane_core.services.sweeper import Retention, Sweeper
 from memlane_core.services.writer import MemoryWriter
 
+from .auth import Authenticator, Refusals
+from .auth.refusals import Refused
 from .config import Settings
 from .metrics import Metrics
 from .models import minds
 from .principal import Principal, single
 from .services import ServerInfo, Services
-from .translate import memory_record
+from .translate import memory_record, message_record
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +75,9 @@ class App:
         self.clock: Clock = (
             OffsetFileClock(settings.clock_offset_file) if settings.clock_offset_file else SystemClock()
         )
+        self.authenticator = (
+            Authenticator(settings.auth, on_refusal=self._refused) if settings.auth.configured else None
+        )
         self.journal = SqlJournal(settings.journal_url)
         self.minds = minds(settings)
         self.embedder = CachingEmbedder(self.minds.embedder, max_entries=settings.index.query_cache_entries)
@@ -94,6 +99,11 @@ class App:
         settings = self.settings
         journal, store, index, clock = self.journal, self.store, self.index, self.clock
         self.offload = offload = Offload(settings.server.io_threads)
+        self.refusals = Refusals(
+            self._record_refused,
+            own_tenant=settings.tenant,
+            every_seconds=settings.auth.refusals_every_seconds,
+        )
         write_locks = KeyedLocks()
         self.positions = positions = Positions(journal, offload, write_locks)
         self.writer = writer = MemoryWriter(
@@ -131,7 +141,9 @@ class App:
             on_operation=self.metrics.operation,
             on_guard=self.metrics.guard,
         )
-        sessions = SessionService(store=journal, offload=offload, clock=clock, secrets=secrets)
+        sessions = SessionService(
+            store=journal, offload=offload, clock=clock, secrets=secrets, record_factory=message_record
+        )
         rules = RulesService(store=journal, offload=offload, clock=clock, positions=positions)
         knowledge = KnowledgeService(
             embedder=self.embedder,
@@ -217,7 +229,9 @@ class App:
             compliance=compliance,
             positions=positions,
             clock=clock,
-            caller=single(Principal(settings.tenant, settings.actor)),
+            caller=self.authenticator or single(Principal(settings.tenant, settings.actor)),
+            on_denied=self.refusals.denied,
+            authenticated=self.authenticator is not None,
             info=self._info(self.minds.decider.kind, self.minds.rules.kind),
             key=_service_key(settings.data_dir / "service-key"),
             secrets=secrets,
@@ -258,6 +272,7 @@ class App:
             self.sweeper.run_forever(),
             self.ingestion.run_forever(),
             self._probe_forever(),
+            self.refusals.run_forever(),
         ):
             self._tasks.append(asyncio.create_task(work))
         on_ready(True)
@@ -283,6 +298,24 @@ class App:
                 break
             self.index.put_user(tenant, user_id, own, position)
 
+    def _refused(self, error: Unauthenticated) -> None:
+        self.refusals.unauthenticated(error)
+
+    async def _record_refused(self, refused: Refused) -> None:
+        seq = await self.offload(
+            self.journal.record_event,
+            tenant=refused.tenant,
+            user_id="",
+            actor=refused.actor,
+            operation="RefuseCall",
+            action="REFUSE",
+            count=refused.count,
+            reason_code=refused.reason,
+            detail="",
+            time_us=int(self.clock.now() * 1_000_000),
+        )
+        self.positions.advance(seq)
+
     def _store_state(self, up: bool) -> None:
         self._on_ready(up)
 
@@ -301,6 +334,7 @@ class App:
         if hasattr(self, "writer"):
             with contextlib.suppress(Unavailable):
                 await self.writer.flush_applied()
+                await self.refusals.flush()
             await asyncio.to_thread(self.offload.close)
         if hasattr(self, "minds"):
             await self.minds.close()

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from enum import StrEnum
+from functools import lru_cache
 
 from ..domain.conversation import Message, Role, StoredMessage
 from ..domain.memory import Memory
 from .templates import ContextTemplates
-from .tokens import TOKENS_PER_MESSAGE, estimate_tokens
+from .tokens import estimate_tokens, message_tokens
 
 
 class SectionKind(StrEnum):
@@ -45,12 +46,17 @@ class Ingredients:
 @dataclass(frozen=True, slots=True)
 class Assembled:
     system_prompt: str
-    messages: tuple[Message, ...]
+    window: tuple[StoredMessage, ...]
+    """What goes as messages, oldest first."""
     sections: tuple[Section, ...]
     total_tokens: int
     memories: int
     """How many of the offered memories were used (the first ones)."""
     knowledge: int
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(stored.message for stored in self.window)
 
 
 # Share of what rules leave over that memories and knowledge may take; the window gets the rest and what they leave.
@@ -75,12 +81,7 @@ def assemble(
     """Rules always go in whole, then the newest user message; memories, knowledge and the newest rounds as far as
     `budget_tokens` reaches (0 = no bound). A memory's line breaks are folded, so that no memory can look like a section
     of its own."""
-    rules = _section(
-        SectionKind.RULES,
-        templates.rules_header,
-        [templates.rule_line.format(content=r, date="") for r in ingredients.rules],
-        None,
-    )
+    rules = _rules(tuple(ingredients.rules), templates)
     newest = _newest_cost(ingredients.window)
     left = max(budget_tokens - rules.tokens - newest, 0) if budget_tokens else None
     memories = _section(
@@ -101,13 +102,13 @@ def assemble(
         ],
         None if left is None else int(left * _KNOWLEDGE_SHARE),
     )
-    window, messages = _window(
+    section, window = _window(
         ingredients.window, None if left is None else left + newest - memories.tokens - knowledge.tokens
     )
-    sections = tuple(s for s in (rules, memories, knowledge, window) if s.items or s.dropped)
+    sections = tuple(s for s in (rules, memories, knowledge, section) if s.items or s.dropped)
     return Assembled(
         system_prompt="\n\n".join(s.text for s in sections if s.text),
-        messages=messages,
+        window=window,
         sections=sections,
         total_tokens=sum(s.tokens for s in sections),
         memories=memories.items,
@@ -115,10 +116,17 @@ def assemble(
     )
 
 
+@lru_cache(maxsize=256)
+def _rules(rules: tuple[str, ...], templates: ContextTemplates) -> Section:
+    """The same for every turn of a tenant, and no user's words."""
+    lines = [templates.rule_line.format(content=rule, date="") for rule in rules]
+    return _section(SectionKind.RULES, templates.rules_header, lines, None)
+
+
 def _section(kind: SectionKind, header: str, lines: Sequence[str], room: int | None) -> Section:
     if not lines:
         return Section(kind, "", 0, 0, 0)
-    tokens = estimate_tokens(header) + 1
+    tokens = _header_tokens(header) + 1
     used = 0
     for line in lines:
         cost = estimate_tokens(line) + 1
@@ -131,14 +139,19 @@ def _section(kind: SectionKind, header: str, lines: Sequence[str], room: int | N
     return Section(kind, "\n".join([header, *lines[:used]]), tokens, used, len(lines) - used)
 
 
-def _window(window: Sequence[StoredMessage], room: int | None) -> tuple[Section, tuple[Message, ...]]:
+@lru_cache(maxsize=64)
+def _header_tokens(header: str) -> int:
+    return estimate_tokens(header)
+
+
+def _window(window: Sequence[StoredMessage], room: int | None) -> tuple[Section, tuple[StoredMessage, ...]]:
     """The newest whole rounds that fit, oldest first; of a newest round that does not fit, its beginning."""
-    rounds: list[list[Message]] = []
+    rounds: list[list[StoredMessage]] = []
     for stored in window:
         if stored.message.role is Role.USER or not rounds:
             rounds.append([])
-        rounds[-1].append(stored.message)
-    kept: list[list[Message]] = []
+        rounds[-1].append(stored)
+    kept: list[list[StoredMessage]] = []
     tokens = 0
     for turn in reversed(rounds):
         cost = sum(map(_cost, turn))
@@ -153,23 +166,24 @@ def _window(window: Sequence[StoredMessage], room: int | None) -> tuple[Section,
                 break
             tokens += _cost(message)
             kept[-1].append(message)
-    messages = tuple(m for turn in reversed(kept) for m in turn)
-    return Section(SectionKind.WINDOW, "", tokens, len(kept), len(rounds) - len(kept)), messages
+    section = Section(SectionKind.WINDOW, "", tokens, len(kept), len(rounds) - len(kept))
+    return section, tuple(m for turn in reversed(kept) for m in turn)
 
 
 def _newest_cost(window: Sequence[StoredMessage]) -> int:
     """Tokens of the newest user message; 0 without one."""
-    newest = next((m.message for m in reversed(window) if m.message.role is Role.USER), None)
+    newest = next((m for m in reversed(window) if m.message.role is Role.USER), None)
     return 0 if newest is None else _cost(newest)
 
 
-def _cost(message: Message) -> int:
-    return estimate_tokens(message.content) + TOKENS_PER_MESSAGE
+def _cost(stored: StoredMessage) -> int:
+    return message_tokens(stored.message.content) if stored.tokens is None else stored.tokens
 
 
 def _one_line(text: str) -> str:
     return " ".join(text.splitlines()) if "\n" in text or "\r" in text else text
 
 
+@lru_cache(maxsize=4096)
 def _day(seconds: int, zone: tzinfo) -> str:
     return datetime.fromtimestamp(seconds, zone).date().isoformat()

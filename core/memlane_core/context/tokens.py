@@ -12,6 +12,11 @@ TOKENS_PER_MESSAGE = 4
 """What role and delimiters of one chat message cost."""
 
 
+def message_tokens(content: str) -> int:
+    """Of one message of the window."""
+    return estimate_tokens(content) + TOKENS_PER_MESSAGE
+
+
 def estimate_tokens(text: str) -> int:
     if text.isascii():
         return -(-len(text) // _BYTES_PER_TOKEN)

@@ -62,6 +62,10 @@ class StoredMessage:
     seq: int
     message: Message
     time_us: int
+    tokens: int | None = None
+    """What it costs in a prompt, where that was counted already."""
+    record: object = None
+    """What the record factory of the windows made of the message, ready to be sent."""
 
 
 def rounds(messages: tuple[StoredMessage, ...]) -> int:

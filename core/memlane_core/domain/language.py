@@ -1,6 +1,9 @@
 """Which of the two languages a text is in."""
 
+import re
 from enum import StrEnum
+
+_HAN = re.compile("[\u4e00-\u9fff\u3400-\u4dbf]")
 
 
 class Language(StrEnum):
@@ -15,11 +18,8 @@ def is_han(character: str) -> bool:
 
 def detect(text: str) -> Language:
     """Chinese as soon as a tenth of the letters are Han: Chinese sentences about products carry much Latin."""
-    han = letters = 0
-    for character in text:
-        if is_han(character):
-            han += 1
-            letters += 1
-        elif character.isalpha():
-            letters += 1
+    if text.isascii():
+        return Language.EN
+    # Every Han character is a letter.
+    han, letters = len(_HAN.findall(text)), sum(map(str.isalpha, text))
     return Language.ZH if han and han * 10 >= letters else Language.EN

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from ..context.tokens import message_tokens
 from ..domain.conversation import Message, Role, StoredMessage
 from ..domain.errors import NotFound
 from ..domain.ids import new_ingestion_id
@@ -35,12 +37,14 @@ class SessionService:
         offload: Offload,
         clock: Clock,
         secrets: SecretPolicy,
+        record_factory: Callable[[Message], object],
         cached_windows: int = 10_000,
     ) -> None:
         self._store = store
         self._offload = offload
         self._clock = clock
         self._secrets = secrets
+        self._record_factory = record_factory
         self._cache: OrderedDict[tuple[str, str, str], Window] = OrderedDict()
         self._cached_windows = cached_windows
         self._generation = 0
@@ -73,14 +77,21 @@ class SessionService:
             self._cache.move_to_end(key)
             return cached
         generation = self._generation
-        window = await self._offload(
-            self._store.window, call.tenant, user_id, session_id, max_rounds=max_rounds
-        )
+        window = await self._offload(self._read, call.tenant, user_id, session_id, max_rounds)
         if max_rounds == DEFAULT_ROUNDS and generation == self._generation:
             self._cache[key] = window
             if len(self._cache) > self._cached_windows:
                 self._cache.popitem(last=False)
         return window
+
+    def _read(self, tenant: str, user_id: str, session_id: str, max_rounds: int) -> Window:
+        """With what a context needs of each message made ready once, not at every turn."""
+        window = self._store.window(tenant, user_id, session_id, max_rounds=max_rounds)
+        prepared = (
+            replace(m, tokens=message_tokens(m.message.content), record=self._record_factory(m.message))
+            for m in window.messages
+        )
+        return replace(window, messages=tuple(prepared))
 
     async def appended(
         self, call: Call, user_id: str, session_id: str, request: RequestStamp

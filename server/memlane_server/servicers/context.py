@@ -13,7 +13,7 @@ from .base import Servicer
 
 
 class ContextServicer(Servicer):
-    async def BuildContext(self, request: pb.BuildContextRequest, call: Call) -> pb.BuildContextResponse:
+    async def BuildContext(self, request: pb.BuildContextRequest, call: Call) -> bytes:
         command = context_command(request, self._services.search.dimension)
         await self._services.positions.ensure(call, command.user_id, command.consistency)
         read_at = self._services.positions.current_token(call.tenant)
@@ -28,7 +28,8 @@ class ContextServicer(Servicer):
         async with aclosing(services.chat.chat(call, command)) as events:
             async for event in events:
                 if isinstance(event, BuiltContext):
-                    yield pb.ChatResponse(context=context_message(event, read_at))
+                    context = pb.BuildContextResponse.FromString(context_message(event, read_at))
+                    yield pb.ChatResponse(context=context)
                 elif isinstance(event, ChatDelta):
                     yield pb.ChatResponse(delta=event.text)
                 else:

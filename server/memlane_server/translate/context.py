@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from memlane.v1 import context_service_pb2, memory_pb2
+from memlane.v1 import context_service_pb2
 from memlane_core.context import SectionKind
 from memlane_core.domain import limits
 from memlane_core.domain.conversation import Role
 from memlane_core.domain.errors import Exhausted
 from memlane_core.domain.language import Language
-from memlane_core.index import Hit
 from memlane_core.ports.chat_model import FinishReason
 from memlane_core.ports.journal import RequestStamp
 from memlane_core.services.chat import ChatCommand, ChatDone
@@ -17,7 +16,8 @@ from memlane_core.services.context import BuiltContext, ContextCommand
 
 from .. import validate
 from ..validate import Violations
-from .common import consistency, memory_message, token
+from . import wire
+from .common import consistency, token
 from .knowledge import scored_knowledge
 from .remember import Received, message_message, message_of
 from .search import query_or_vector
@@ -82,48 +82,42 @@ def chat_command(
     return command
 
 
-def context_message(built: BuiltContext, read_at: str) -> context_service_pb2.BuildContextResponse:
-    """Raises Exhausted for a context that is larger than an answer may be."""
-    assembled = built.assembled
-    window = "\n".join(m.content for m in assembled.messages)
-    message = context_service_pb2.BuildContextResponse(
+def context_message(built: BuiltContext, read_at: str) -> bytes:
+    """A serialised BuildContextResponse. Raises Exhausted for a context that is larger than an answer may be."""
+    assembled, timing = built.assembled, built.timing
+    window = "\n".join(m.message.content for m in assembled.window)
+    rest = context_service_pb2.BuildContextResponse(
         system_prompt=assembled.system_prompt,
-        messages=[message_message(m) for m in assembled.messages],
         sections=[
             context_service_pb2.ContextSection(
                 kind=_SECTIONS[s.kind],
                 text=window if s.kind is SectionKind.WINDOW else s.text,
                 tokens=s.tokens,
-                item_count=len(assembled.messages) if s.kind is SectionKind.WINDOW else s.items,
+                item_count=len(assembled.window) if s.kind is SectionKind.WINDOW else s.items,
                 dropped_count=s.dropped,
             )
             for s in assembled.sections
             if s.items
         ],
-        memories=scored_memories(built.memories),
         knowledge=[scored_knowledge(k) for k in built.knowledge],
         total_tokens=assembled.total_tokens,
         read_at=token(read_at),
         rules_revision=built.rules_version,
         language=_LANGUAGES[built.language],
+        timing=context_service_pb2.ContextTiming(
+            embed_us=timing.embed_us,
+            search_us=timing.search_us,
+            knowledge_us=timing.knowledge_us,
+            window_us=timing.window_us,
+            assemble_us=timing.assemble_us,
+            total_us=timing.total_us,
+            embed_cached=timing.embed_cached,
+        ),
     )
-    for name in (
-        "embed_us",
-        "search_us",
-        "knowledge_us",
-        "window_us",
-        "assemble_us",
-        "total_us",
-        "embed_cached",
-    ):
-        setattr(message.timing, name, getattr(built.timing, name))
-    if message.ByteSize() > _ANSWER_BYTES:
+    answer = wire.context_response(rest, assembled.window, built.memories)
+    if len(answer) > _ANSWER_BYTES:
         raise Exhausted(f"the context is larger than {_ANSWER_BYTES} bytes: set budget_tokens")
-    return message
-
-
-def scored_memories(hits: Sequence[Hit]) -> list[memory_pb2.ScoredMemory]:
-    return [memory_pb2.ScoredMemory(memory=memory_message(h.memory), score=h.score) for h in hits]
+    return answer
 
 
 def done_message(done: ChatDone, written_at: str) -> context_service_pb2.ChatDone:

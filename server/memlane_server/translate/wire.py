@@ -10,12 +10,14 @@ import struct
 from collections.abc import Sequence
 from functools import lru_cache
 
-from memlane.v1 import consistency_pb2, memory_pb2, memory_service_pb2
+from memlane.v1 import consistency_pb2, context_service_pb2, memory_pb2, memory_service_pb2
+from memlane_core.domain.conversation import Message, StoredMessage
 from memlane_core.domain.memory import Memory
 from memlane_core.index import Hit
 from memlane_core.services.search import SearchTiming
 
 from .common import memory_message
+from .remember import message_message
 
 _VARINT = 0
 _LENGTH_DELIMITED = 2
@@ -37,6 +39,8 @@ def _varint(value: int) -> bytes:
 
 _MEMORY = _tag(memory_pb2.ScoredMemory.MEMORY_FIELD_NUMBER, _LENGTH_DELIMITED)
 _RESULTS = _tag(memory_service_pb2.SearchMemoriesResponse.RESULTS_FIELD_NUMBER, _LENGTH_DELIMITED)
+_CONTEXT_MESSAGE = _tag(context_service_pb2.BuildContextResponse.MESSAGES_FIELD_NUMBER, _LENGTH_DELIMITED)
+_CONTEXT_MEMORY = _tag(context_service_pb2.BuildContextResponse.MEMORIES_FIELD_NUMBER, _LENGTH_DELIMITED)
 _OUTCOME = _tag(memory_service_pb2.BatchSearchMemoriesResponse.RESPONSES_FIELD_NUMBER, _LENGTH_DELIMITED)
 _OUTCOME_RESPONSE = _tag(memory_service_pb2.SearchOutcome.RESPONSE_FIELD_NUMBER, _LENGTH_DELIMITED)
 _STREAM_RESPONSE = _tag(
@@ -52,22 +56,11 @@ _EMBED_US, _SEARCH_US, _TOTAL_US, _EMBED_CACHED = (
 _SCORE = struct.Struct("<Bf")
 
 
-class Record:
-    """One memory, encoded once."""
-
-    __slots__ = ("memory", "scored")
-
-    def __init__(self, memory: bytes) -> None:
-        self.memory = memory
-        """A `Memory`."""
-        body = _MEMORY + _varint(len(memory)) + memory
-        self.scored = _RESULTS + _varint(len(body) + _SCORE.size) + body
-        """A `results` entry up to where its score follows."""
-
-
-def memory_record(memory: Memory) -> Record:
-    """What the index keeps beside a memory, ready to be sent: its record factory."""
-    return Record(memory_message(memory).SerializeToString())
+def memory_record(memory: Memory) -> bytes:
+    """A memory as a `results` entry up to where its score follows: the record factory of the index."""
+    message = memory_message(memory).SerializeToString()
+    body = _MEMORY + _varint(len(message)) + message
+    return _RESULTS + _varint(len(body) + _SCORE.size) + body
 
 
 def search_response(
@@ -77,12 +70,9 @@ def search_response(
 
     `parts` adds cosine and (`lexical`) words to each score.
     """
+    pieces = _scored(hits)
     if parts:
-        return b"".join((_with_parts(hits, lexical), read_at, _timing(timing)))
-    pieces: list[bytes] = []
-    for hit in hits:
-        pieces.append(hit.record.scored)  # type: ignore[attr-defined]  # made by memory_record
-        pieces.append(_SCORE.pack(_SCORE_TAG, hit.score))
+        pieces = [_with_parts(pieces, hits, lexical)]
     pieces.append(read_at)
     pieces.append(_timing(timing))
     return b"".join(pieces)
@@ -104,6 +94,25 @@ def _timing(timing: SearchTiming) -> bytes:
     return _TIMING + _varint(len(body)) + body
 
 
+def context_response(
+    rest: context_service_pb2.BuildContextResponse, window: Sequence[StoredMessage], memories: Sequence[Hit]
+) -> bytes:
+    """A serialised BuildContextResponse: what `rest` holds, the messages and the memories."""
+    pieces = [rest.SerializeToString()]
+    pieces += [message_record(m.message) if m.record is None else m.record for m in window]  # type: ignore[misc]
+    for hit in memories:
+        # The same message in a field of another number.
+        pieces.append(_CONTEXT_MEMORY + hit.record[len(_RESULTS) :])  # type: ignore[index]
+        pieces.append(_SCORE.pack(_SCORE_TAG, hit.score))
+    return b"".join(pieces)
+
+
+def message_record(message: Message) -> bytes:
+    """A `messages` entry of BuildContextResponse: the record factory of the windows."""
+    body = message_message(message).SerializeToString()
+    return _CONTEXT_MESSAGE + _varint(len(body)) + body
+
+
 def outcome(response: bytes) -> bytes:
     """One successful entry of a BatchSearchMemoriesResponse."""
     body = _OUTCOME_RESPONSE + _varint(len(response)) + response
@@ -121,11 +130,18 @@ def stream_response(correlation_id: str, response: bytes) -> bytes:
     return head.SerializeToString() + _STREAM_RESPONSE + _varint(len(response)) + response
 
 
-def _with_parts(hits: Sequence[Hit], lexical: bool) -> bytes:
-    response = memory_service_pb2.SearchMemoriesResponse()
+def _scored(hits: Sequence[Hit]) -> list[bytes]:
+    pieces: list[bytes] = []
     for hit in hits:
-        scored = response.results.add(score=hit.score, cosine=hit.cosine)
-        scored.memory.MergeFromString(hit.record.memory)  # type: ignore[attr-defined]
+        pieces.append(hit.record)  # type: ignore[arg-type]  # made by memory_record
+        pieces.append(_SCORE.pack(_SCORE_TAG, hit.score))
+    return pieces
+
+
+def _with_parts(scored: Sequence[bytes], hits: Sequence[Hit], lexical: bool) -> bytes:
+    response = memory_service_pb2.SearchMemoriesResponse.FromString(b"".join(scored))
+    for result, hit in zip(response.results, hits, strict=True):
+        result.cosine = hit.cosine
         if lexical:
-            scored.lexical = hit.lexical
+            result.lexical = hit.lexical
     return response.SerializeToString()
