@@ -3,9 +3,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+BENCH_STAMP := .venv/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-server lint types layers proto proto-check check bench-quick eval crash clean
+.PHONY: help setup demo serve test test-server lint types layers proto proto-check check bench bench-quick eval crash clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}'
@@ -53,6 +54,13 @@ proto-check: $(STAMP) ## Stubs in step with the contract, contract compatible wi
 	proto/check_breaking.sh
 
 check: lint types layers ## All static checks
+
+bench: $(BENCH_STAMP) ## All benchmarks, under 20 minutes: benchmarks/results/bench.json, bench.md, plots
+	$(BIN)/python -m benchmarks.suite
+
+$(BENCH_STAMP): $(STAMP) pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	touch $@
 
 bench-quick: $(STAMP) ## First figures, under two minutes: benchmarks/results/quick.json
 	$(BIN)/python -m benchmarks.quick

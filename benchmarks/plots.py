@@ -1,0 +1,175 @@
+"""The figures as pictures: one PNG a part. Colours of Okabe and Ito, which colour-blind readers can tell apart, and a
+marker of its own for each line."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from .growth import BASE_USERS, MEMORIES_EACH
+from .growth import SIZES as GROWTH_SIZES
+from .kernels import DIMENSIONS, RIVALS, ROWS
+from .prompt_budget import DEFAULT_TOP_K, LANGUAGES, SHOWN_TOP_KS, TOP_KS
+
+Figures = Mapping[str, float]
+
+_BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
+)  # fmt: skip
+_COLOURS = (_BLUE, _RED, _GREEN, _ORANGE, _PINK, _SKY, _BLACK)
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_NAMES = {"zh": "Chinese", "en": "English"}
+_DPI = 150
+_NUMBER = StrMethodFormatter("{x:,g}")
+
+
+def kernels(figures: Figures, path: Path) -> None:
+    """Time of one query against rows, a panel a dimension."""
+    names = ("search", "search_words", "float32", *RIVALS)
+    labels = (
+        "memlane",
+        "memlane, with words",
+        "memlane, float32 pass",
+        *(r.replace("_", " ") for r in RIVALS),
+    )
+    figure = Figure(figsize=(13, 4.8), layout="constrained")
+    panels = figure.subplots(1, len(DIMENSIONS), sharey=True)
+    for axes, dimension in zip(panels, DIMENSIONS, strict=True):
+        for n, (name, label) in enumerate(zip(names, labels, strict=True)):
+            points = [(rows, figures.get(f"kernel.{name}.n{rows}_d{dimension}_us")) for rows in ROWS]
+            _line(axes, points, n, label)
+        _logarithmic(axes, f"{dimension} dimensions", "memories of the user")
+    panels[0].set_ylabel("median time of one query, µs, one thread")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names))
+    _save(figure, path)
+
+
+def prompt_budget(figures: Figures, path: Path) -> None:
+    """Recall against the tokens it costs, and time against the number of memories."""
+    figure = Figure(figsize=(12, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for n, language in enumerate(LANGUAGES):
+        prefix = f"prompt_budget.{language}.top"
+        tokens = [figures[f"{prefix}{k}.memory_tokens"] for k in TOP_KS]
+        recalls = [figures[f"{prefix}{k}.recall"] for k in TOP_KS]
+        _line(left, list(zip(tokens, recalls, strict=True)), n, _NAMES[language])
+        for top_k in SHOWN_TOP_KS:
+            place = TOP_KS.index(top_k)
+            text = f"{top_k}, the default" if top_k == DEFAULT_TOP_K else str(top_k)
+            left.annotate(
+                text,
+                (tokens[place], recalls[place]),
+                textcoords="offset points",
+                xytext=(4, -14 - 12 * n),
+                color=_COLOURS[n],
+            )
+        for m, call in enumerate(("search", "context")):
+            label = {"search": "SearchMemories", "context": "BuildContext"}[call]
+            points = [(k, figures[f"{prefix}{k}.{call}_p50_us"]) for k in TOP_KS]
+            _line(right, points, 2 * m + n, f"{label}, {_NAMES[language]}")
+    _plain(left, "What tokens bring (1 to 10 memories)", "tokens of the memories in the prompt", "recall")
+    _plain(right, "What memories cost", "memories asked for (top_k)", "median time of a call, µs")
+    right.set_ylim(bottom=0)
+    right.set_xticks(TOP_KS)
+    _save(figure, path)
+
+
+def service(figures: Figures, path: Path) -> None:
+    """p50, p95 and p99 of every call that was measured."""
+    names = sorted(
+        (key.removesuffix(".p50_us") for key in figures if re.match(r"(service|context)\..*\.p50_us$", key)),
+        key=lambda name: figures[f"{name}.p50_us"],
+    )
+    figure = Figure(figsize=(10, max(3.0, 0.28 * len(names) + 1.5)), layout="constrained")
+    axes = figure.subplots()
+    for n, percentile in enumerate(("p50", "p95", "p99")):
+        values = [(figures.get(f"{name}.{percentile}_us"), place) for place, name in enumerate(names)]
+        present = [(value, place) for value, place in values if value is not None]
+        axes.plot(
+            [value for value, _ in present],
+            [place for _, place in present],
+            linestyle="",
+            marker=_MARKERS[n],
+            color=_COLOURS[n],
+            label=percentile,
+        )
+    axes.set_yticks(range(len(names)), [name.removeprefix("service.") for name in names], fontsize=8)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(_NUMBER)
+    axes.set_xlabel("time of a call, µs")
+    axes.set_title("Calls of the service, seen by the client")
+    axes.grid(visible=True, which="both", alpha=0.3)
+    axes.legend()
+    _save(figure, path)
+
+
+def growth(figures: Figures, path: Path) -> None:
+    """Time against memories and against users, and memory a row over its content."""
+    figure = Figure(figsize=(14, 4.8), layout="constrained")
+    panels = figure.subplots(1, 3)
+    kinds = (("memories", "memories of one user"), ("users", f"users of {MEMORIES_EACH} memories"))
+    for axes, (kind, label) in zip(panels[:2], kinds, strict=True):
+        for n, percentile in enumerate(("p50", "p95", "p99")):
+            points = [(size, figures.get(f"growth.{kind}.n{size}.{percentile}_us")) for size in GROWTH_SIZES]
+            _line(axes, points, n, percentile)
+        _logarithmic(axes, "Warm SearchMemories", label)
+        axes.set_ylabel("time of a call, µs")
+        axes.legend()
+    ratios = [(s, figures.get(f"growth.users.n{s}.over_{BASE_USERS}.p50")) for s in GROWTH_SIZES]
+    text = ", ".join(f"{size:,}: {ratio:.2f}" for size, ratio in ratios if ratio is not None)
+    panels[1].set_title(f"Warm SearchMemories\np50 over that with {BASE_USERS} users: {text}", fontsize=9)
+    for n, kind in enumerate(("memories", "users")):
+        for m, (figure_name, label) in enumerate(
+            (("resident", "process growth"), ("accounted", "index accounting"))
+        ):
+            points = [
+                (s, figures.get(f"growth.{kind}.n{s}.{figure_name}_over_content")) for s in GROWTH_SIZES
+            ]
+            _line(panels[2], points, 2 * n + m, f"by {kind}, {label}")
+    panels[2].axhline(1.25, color="grey", linestyle="--", linewidth=1, label="target 1.25")
+    _plain(panels[2], "Memory a row", "memories of one user, or users", "bytes over those of vector and text")
+    panels[2].set_xscale("log")
+    panels[2].xaxis.set_major_formatter(_NUMBER)
+    panels[2].set_ylim(bottom=1)
+    _save(figure, path)
+
+
+def _line(axes: Axes, points: Sequence[tuple[float, float | None]], n: int, label: str) -> None:
+    present = [(x, y) for x, y in points if y is not None]
+    axes.plot(
+        [x for x, _ in present],
+        [y for _, y in present],
+        label=label,
+        color=_COLOURS[n % len(_COLOURS)],
+        marker=_MARKERS[n % len(_MARKERS)],
+        markersize=5,
+        linewidth=1.4,
+    )
+
+
+def _logarithmic(axes: Axes, title: str, x_label: str) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(_NUMBER)
+    axes.yaxis.set_major_formatter(_NUMBER)
+    axes.set_title(title)
+    axes.set_xlabel(x_label)
+    axes.grid(visible=True, which="both", alpha=0.3)
+
+
+def _plain(axes: Axes, title: str, x_label: str, y_label: str) -> None:
+    axes.set_title(title)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend()
+
+
+def _save(figure: Figure, path: Path) -> None:
+    # Without the library's version in it, the same figures give the same file.
+    figure.savefig(path, dpi=_DPI, metadata={"Software": None})
