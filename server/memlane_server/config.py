@@ -18,6 +18,9 @@ from memlane_core.context import DEFAULT_TEMPLATES, ContextTemplates
 from memlane_core.domain.language import Language
 from memlane_core.guards.secrets import SecretKind
 
+from .auth.settings import AuthSettings
+from .principal import TENANT_PATTERN
+
 CONFIG_FILE_VARIABLE = "MEMLANE_CONFIG"
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -35,6 +38,16 @@ class ServerSettings(_Section):
     """Serve without TLS on an address that others can reach."""
     tls_certificate: Path | None = None
     tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    """Who signs the certificates of clients."""
+    tls_client_auth: Literal["none", "required"] = "none"
+    """required = a client must show a certificate of tls_client_ca. gRPC for Python cannot ask for one and go on
+    without: for both, serve two addresses."""
+    allow_unauthenticated_public: bool = False
+    """Serve without credentials on an address that others can reach."""
+    reflection: Literal["auto", "on", "off"] = "auto"
+    """Let tools read the contract from the server; auto = unless callers need credentials, which reflection does not
+    ask for."""
     max_concurrent_calls: Positive = 1000
     max_slow_calls: Positive = 64
     """Remember, Chat and EndSession that wait for a model."""
@@ -45,6 +58,10 @@ class ServerSettings(_Section):
     def _tls_in_pairs(self) -> "ServerSettings":
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key go together")
+        if (self.tls_client_auth == "required") != (self.tls_client_ca is not None):
+            raise ValueError("tls_client_ca and tls_client_auth = required go together")
+        if self.tls_client_ca is not None and self.tls_certificate is None:
+            raise ValueError("tls_client_ca needs tls_certificate and tls_key")
         return self
 
 
@@ -186,12 +203,13 @@ class Settings(BaseSettings):
     )
 
     data_dir: Path = Path("memlane-data")
-    tenant: str = Field("default", pattern=r"^[A-Za-z0-9_-]{1,32}$")
+    tenant: str = Field("default", pattern=TENANT_PATTERN)
     """Tenant of callers without a credential."""
     actor: str = "anonymous"
     clock_offset_file: Path | None = None
     """For demos and tests: a file with a number of seconds added to the clock."""
     server: ServerSettings = ServerSettings()
+    auth: AuthSettings = AuthSettings()
     store: StoreSettings = StoreSettings()
     index: IndexSettings = IndexSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -215,6 +233,12 @@ class Settings(BaseSettings):
         path = os.environ.get(CONFIG_FILE_VARIABLE)
         toml = (TomlConfigSettingsSource(settings_cls, toml_file=Path(path)),) if path else ()
         return (init_settings, env_settings, *toml)
+
+    @model_validator(mode="after")
+    def _certificates_are_asked_for(self) -> "Settings":
+        if self.auth.clients and self.server.tls_client_auth != "required":
+            raise ValueError("auth.clients needs server.tls_client_auth = required")
+        return self
 
     @property
     def milvus_uri(self) -> str:

@@ -15,6 +15,7 @@ from grpc_reflection.v1alpha import reflection
 from memlane_core.domain import limits
 from memlane_core.domain.errors import FailedPrecondition
 
+from . import tls
 from .config import ServerSettings, Settings
 from .health import SERVICES, HealthBoard, HealthServicer
 from .interceptors import Edge, Lane, OnCall, server_stream, unary
@@ -58,7 +59,9 @@ class GrpcServer:
     ) -> None:
         self._settings: ServerSettings = settings.server
         self._board = board
-        self._edge = Edge(board, services.caller, on_call, limiter=services.limiter)
+        self._edge = Edge(
+            board, services.caller, on_call, limiter=services.limiter, on_denied=services.on_denied
+        )
         self._fast = Lane("fast", self._settings.max_concurrent_calls, _FAST_SECONDS)
         self._streams = Lane("stream", self._settings.max_concurrent_calls, _BULK_SECONDS)
         self._slow = Lane("slow", self._settings.max_slow_calls, _MODEL_SECONDS)
@@ -67,8 +70,11 @@ class GrpcServer:
         self._server = grpc.aio.server(options=_OPTIONS)
         self._server.add_generic_rpc_handlers(self._handlers(servicers(services)))
         health_pb2_grpc.add_HealthServicer_to_server(HealthServicer(board), self._server)
-        names = (*sorted(SERVICES), health.SERVICE_NAME, reflection.SERVICE_NAME)
-        reflection.enable_server_reflection(names, self._server)
+        if self._settings.reflection == "on" or (
+            self._settings.reflection == "auto" and not services.authenticated
+        ):
+            names = (*sorted(SERVICES), health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, self._server)
 
     async def start(self) -> int:
         """Listen; returns the port. Raises FailedPrecondition when the address cannot be had."""
@@ -118,13 +124,15 @@ class GrpcServer:
 
 
 def _credentials(settings: ServerSettings) -> grpc.ServerCredentials | None:
+    files = certificate_files(settings)
+    return None if files is None else tls.credentials(files)
+
+
+def certificate_files(settings: ServerSettings) -> tls.CertificateFiles | None:
+    """None = no TLS."""
     if settings.tls_certificate is None or settings.tls_key is None:
         return None
-    try:
-        pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
-    except OSError as error:
-        raise FailedPrecondition(f"cannot read {error.filename}: {error.strerror}") from None
-    return grpc.ssl_server_credentials((pair,))
+    return tls.CertificateFiles(settings.tls_certificate, settings.tls_key, settings.tls_client_ca)
 
 
 def _bracketed(host: str) -> str:

@@ -24,6 +24,7 @@ from memlane_core.domain.errors import (
     InvalidArgument,
     MemlaneError,
     NotReady,
+    PermissionDenied,
 )
 from memlane_core.services.call import Call, Deadline
 
@@ -31,7 +32,7 @@ from .errors import DETAILS_KEY, Internal, MessageTooLarge, Overloaded, Shutting
 from .health import HealthBoard
 from .limiter import Limiter
 from .permissions import PERMISSIONS, Permission
-from .principal import Caller, Principal, ServicerContext
+from .principal import Caller, OnDenied, Principal, ServicerContext
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +81,7 @@ class Edge:
     on_call: OnCall | None = None
     draining: asyncio.Event = field(default_factory=asyncio.Event)
     permissions: Mapping[str, Permission] = field(default_factory=lambda: PERMISSIONS)
+    on_denied: OnDenied = lambda principal, error: None
     limiter: Limiter | None = None
 
     def enter(self, lane: Lane) -> None:
@@ -114,7 +116,11 @@ class Gate:
     def enter(self, principal: Principal, request: Any) -> str:
         """Raises PermissionDenied, or Exhausted as the limiter does; otherwise `leave` must follow with the user id
         that is returned."""
-        self._permission.check(principal, request)
+        try:
+            self._permission.check(principal, request)
+        except PermissionDenied as error:
+            self.edge.on_denied(principal, error)
+            raise
         if self._limiter is None:
             return ""
         user_id = self._permission.user_id(request)

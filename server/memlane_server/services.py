@@ -19,7 +19,7 @@ from memlane_core.services.search import SearchService
 from memlane_core.services.sessions import SessionService
 
 from .limiter import Limiter
-from .principal import Caller
+from .principal import Caller, OnDenied
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +60,8 @@ class Services:
     tokens are keyed with it. At least 16 bytes."""
     secrets: SecretPolicy = field(default_factory=SecretPolicy)
     limiter: Limiter | None = None
+    on_denied: OnDenied = lambda principal, error: None
+    authenticated: bool = False
+    """Callers bring credentials: who orders something is audited under the credential, too."""
     zone: tzinfo = UTC
     """In which speakers mean "yesterday" where a message names no zone."""

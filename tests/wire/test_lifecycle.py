@@ -159,26 +159,37 @@ def test_B40_B41_a_restart_keeps_everything_and_answers_at_once(tmp_path: Path, 
         server.kill()
 
 
-def test_a_public_address_needs_tls_or_a_word(tmp_path: Path) -> None:
+def test_a_public_address_needs_tls_and_credentials_or_a_word(tmp_path: Path) -> None:
     refused = run(tmp_path / "data", "serve", "--host", "0.0.0.0")
     assert refused.returncode == 1
     assert "TLS" in refused.stderr and "--allow-insecure-public" in refused.stderr
+    refused = run(tmp_path / "data", "serve", "--host", "0.0.0.0", "--allow-insecure-public")
+    assert refused.returncode == 1
+    assert "credentials" in refused.stderr and "--allow-unauthenticated-public" in refused.stderr
     assert not (tmp_path / "data").exists(), "refused before anything is made"
 
-    settings = {"MEMLANE_SERVER__HOST": "0.0.0.0", "MEMLANE_SERVER__ALLOW_INSECURE_PUBLIC": "true"}
+    settings = {
+        "MEMLANE_SERVER__HOST": "0.0.0.0",
+        "MEMLANE_SERVER__ALLOW_INSECURE_PUBLIC": "true",
+        "MEMLANE_SERVER__ALLOW_UNAUTHENTICATED_PUBLIC": "true",
+    }
     with running_server(tmp_path / "data", settings) as server:
         port = server.address.rsplit(":", 1)[1]
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
             create(channel, "事实一")
             assert texts(channel) == {"事实一"}
-    shown = run(tmp_path / "data", "serve", "--host", "0.0.0.0", "--allow-insecure-public", "--print-config")
-    assert shown.returncode == 0 and '"allow_insecure_public": true' in shown.stdout
+    flags = ("--allow-insecure-public", "--allow-unauthenticated-public", "--print-config")
+    shown = run(tmp_path / "data", "serve", "--host", "0.0.0.0", *flags)
+    assert shown.returncode == 0
+    for flag in flags[:2]:
+        assert f'"{flag[2:].replace("-", "_")}": true' in shown.stdout
 
 
 def test_print_config_masks_secrets(tmp_path: Path) -> None:
     secrets = {
         "MEMLANE_CHAT__API_KEY": "sk-chat-very-secret",
         "MEMLANE_EMBEDDING__API_KEY": "sk-embedding-very-secret",
+        "MEMLANE_AUTH__HS256_SECRET": "a-secret-for-tokens-that-is-very-secret",
         "MEMLANE_STORE__MILVUS_TOKEN": "root:milvus-very-secret",
         "MEMLANE_STORE__JOURNAL_URL": "postgresql+psycopg://memlane:pg-very-secret@db/memlane",
     }

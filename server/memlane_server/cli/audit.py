@@ -12,7 +12,7 @@ from rich.table import Table
 
 from memlane.v1 import compliance_service_pb2, compliance_service_pb2_grpc
 
-from .connection import DEFAULT_ADDRESS, Address, UserId, connected, console
+from .connection import DEFAULT_ADDRESS, Address, UserId, connected, console, with_credential
 
 Operator = Annotated[str, typer.Option("--operator", help="Who orders it, for the audit log")]
 Reason = Annotated[str, typer.Option("--reason", help="Why, for the audit log")]
@@ -65,6 +65,7 @@ def export(user_id: UserId, operator: Operator, reason: Reason, address: Address
 
 
 @app.command()
+@with_credential
 def verify(address: Address = DEFAULT_ADDRESS) -> None:
     """Recompute the hash chain of the audit log."""
     with connected(address) as channel:
@@ -78,6 +79,7 @@ def verify(address: Address = DEFAULT_ADDRESS) -> None:
 
 
 @app.command(name="list")
+@with_credential
 def list_events(
     user_id: Annotated[str, typer.Option("--user", help="Only of this user")] = "",
     limit: Annotated[int, typer.Option(help="How many")] = 50,

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from . import audit, evaluate, memories, operate
-from .connection import console
+from . import audit, credentials, evaluate, memories, operate
+from .connection import console, with_credential
 
 app = typer.Typer(
     help="Agent memory over gRPC: keeps what is worth knowing about a customer, true and in milliseconds.",
@@ -16,13 +16,16 @@ app = typer.Typer(
 )
 app.command()(operate.serve)
 app.command()(operate.doctor)
-app.command()(memories.search)
-app.command()(memories.remember)
-app.command()(memories.context)
-app.command(name="list")(memories.list_memories)
-app.command()(memories.history)
-app.command()(audit.forget)
-app.command()(audit.export)
+app.command()(credentials.certs)
+app.command()(credentials.keys)
+app.command()(credentials.token)
+app.command()(with_credential(memories.search))
+app.command()(with_credential(memories.remember))
+app.command()(with_credential(memories.context))
+app.command(name="list")(with_credential(memories.list_memories))
+app.command()(with_credential(memories.history))
+app.command()(with_credential(audit.forget))
+app.command()(with_credential(audit.export))
 app.add_typer(audit.app, name="audit")
 app.add_typer(evaluate.app, name="eval")
 

@@ -39,12 +39,20 @@ def serve(
     allow_insecure_public: Annotated[
         bool, typer.Option("--allow-insecure-public", help="Serve others without TLS")
     ] = False,
+    allow_unauthenticated_public: Annotated[
+        bool, typer.Option("--allow-unauthenticated-public", help="Serve others without credentials")
+    ] = False,
     print_config: Annotated[
         bool, typer.Option("--print-config", help="Print the settings that hold, secrets masked, and exit")
     ] = False,
 ) -> None:
     """Run the gRPC server until SIGTERM."""
-    server = {"host": host, "port": port, "allow_insecure_public": allow_insecure_public or None}
+    server = {
+        "host": host,
+        "port": port,
+        "allow_insecure_public": allow_insecure_public or None,
+        "allow_unauthenticated_public": allow_unauthenticated_public or None,
+    }
     overrides: dict[str, Any] = {"server": {k: v for k, v in server.items() if v is not None}}
     if data_dir is not None:
         overrides["data_dir"] = data_dir

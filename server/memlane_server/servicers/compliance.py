@@ -26,8 +26,13 @@ _Order = pb.ForgetUserRequest | pb.ExportUserRequest | pb.SetLegalHoldRequest | 
 
 
 class ComplianceServicer(Servicer):
+    def _ordered(self, request: _Order, call: Call, v: Violations | None = None) -> Call:
+        """The call as the operator's. What is proved stands before what is said: the credential, then the name."""
+        operator = _checked(request, v or Violations())
+        return replace(call, actor=f"{call.actor}: {operator}" if self._services.authenticated else operator)
+
     async def ForgetUser(self, request: pb.ForgetUserRequest, call: Call) -> pb.ForgetUserResponse:
-        call = _ordered(request, call)
+        call = self._ordered(request, call)
         receipt = await self._services.compliance.forget(
             call,
             request.user_id,
@@ -46,7 +51,7 @@ class ComplianceServicer(Servicer):
     ) -> AsyncIterator[pb.ExportUserResponse]:
         v = Violations()
         wanted = consistency(v, request)
-        call = _ordered(request, call, v)
+        call = self._ordered(request, call, v)
         await self._services.positions.ensure(call, request.user_id, wanted)
         counts = dict.fromkeys(("memory", "revision", "message", "ingestion", "event"), 0)
         exported = self._services.compliance.export(call, request.user_id, detail=request.reason)
@@ -69,7 +74,7 @@ class ComplianceServicer(Servicer):
         yield pb.ExportUserResponse(summary=summary)
 
     async def SetLegalHold(self, request: pb.SetLegalHoldRequest, call: Call) -> pb.SetLegalHoldResponse:
-        call = _ordered(request, call)
+        call = self._ordered(request, call)
         compliance = self._services.compliance
         position = await compliance.set_legal_hold(
             call, request.user_id, hold=request.active, detail=request.reason
@@ -126,7 +131,7 @@ class ComplianceServicer(Servicer):
         )
 
     async def PurgeExpired(self, request: pb.PurgeExpiredRequest, call: Call) -> pb.PurgeExpiredResponse:
-        call = _ordered(request, call)
+        call = self._ordered(request, call)
         expired, purged, held = await self._services.compliance.purge_expired(call, detail=request.reason)
         return pb.PurgeExpiredResponse(
             expired_count=expired,
@@ -136,9 +141,8 @@ class ComplianceServicer(Servicer):
         )
 
 
-def _ordered(request: _Order, call: Call, v: Violations | None = None) -> Call:
-    """The call as the operator's, once the order is checked. Raises InvalidArgument."""
-    v = v or Violations()
+def _checked(request: _Order, v: Violations) -> str:
+    """The operator's name, once the order is checked. Raises InvalidArgument."""
     if not isinstance(request, pb.PurgeExpiredRequest):
         validate.user_id(v, request.user_id)
     operator = validate.operator(v, request.operator)
@@ -146,4 +150,4 @@ def _ordered(request: _Order, call: Call, v: Violations | None = None) -> Call:
     if not isinstance(request, pb.ExportUserRequest):
         validate.request_id(v, request.request_id)
     v.check()
-    return replace(call, actor=operator)
+    return operator
