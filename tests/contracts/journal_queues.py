@@ -317,8 +317,9 @@ class RuleContract:
         assert journal.get_rules("other").version == 0
         assert journal.list_rules(TENANT, before_version=None, limit=9) == [second, first]
         assert journal.list_rules(TENANT, before_version=2, limit=9) == [first]
-        with pytest.raises(RevisionMismatch):
+        with pytest.raises(RevisionMismatch) as stale:
             put(journal, "late", expected=1)
+        assert stale.value.metadata == {"current": "2"}
         events = journal.audit_events(AuditQuery(TENANT, actions=("PUT_RULES",)))
         assert [(e.revision, e.count, e.actor, e.seq) for e in events] == [
             (1, 2, "管理员", first.position), (2, 1, "管理员", second.position),

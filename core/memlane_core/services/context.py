@@ -131,7 +131,8 @@ class ContextService:
             )
             embedded = await self._search.embed(call, lookup)
             cached = embedded.cached
-            embed_us = (time.perf_counter_ns() - knowledge_from) // 1000
+            if command.embedding is None:
+                embed_us = (time.perf_counter_ns() - knowledge_from) // 1000
             if command.memories:
                 result = await self._search.search_embedded(call, lookup, embedded)
                 hits, search_us = result.hits, result.timing.search_us

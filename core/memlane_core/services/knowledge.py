@@ -167,7 +167,7 @@ class KnowledgeService:
         consistency: Consistency,
     ) -> tuple[list[KnowledgeHit], SearchTiming]:
         """Best first, by cosine."""
-        started = time.perf_counter_ns()
+        started = embed_done = time.perf_counter_ns()
         cached = False
         if embedding is None:
             assert query is not None
@@ -175,7 +175,7 @@ class KnowledgeService:
                 query, timeout_seconds=call.deadline.timeout_seconds(_SECONDS)
             )
             embedding, cached = embedded.embedding, embedded.cached
-        embed_done = time.perf_counter_ns()
+            embed_done = time.perf_counter_ns()
         await self._positions.ensure(call, GLOBAL_USER_ID, consistency)
         hits = await self.nearest(call, embedding, top_k)
         if min_score is not None:

@@ -106,7 +106,7 @@ class SearchService:
         return SearchResult(
             hits,
             SearchTiming(
-                (embed_done - started) // 1000,
+                0 if command.embedding is not None else (embed_done - started) // 1000,
                 (done - searched_from) // 1000,
                 (done - started) // 1000,
                 embedded.cached,
@@ -176,7 +176,7 @@ class SearchService:
         started = time.perf_counter_ns()
         try:
             embedded = await self.embed(call, command)
-            embed_us = (time.perf_counter_ns() - started) // 1000
+            embed_us = 0 if command.embedding is not None else (time.perf_counter_ns() - started) // 1000
             block = await self._block(call, command)
         except MemlaneError as error:
             return error

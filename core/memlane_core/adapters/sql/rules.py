@@ -50,7 +50,7 @@ class RulesMixin(SqlBase):
             version = newest or 0
             if expected_version is not None and expected_version != version:
                 raise RevisionMismatch(
-                    f"the rules are at version {version}", metadata={"version": str(version)}
+                    f"the rules are at revision {version}", metadata={"current": str(version)}
                 )
             encoded = json.dumps(rules, ensure_ascii=False)
             salt = new_salt()
@@ -91,7 +91,7 @@ class RulesMixin(SqlBase):
             return _rule_set(row)
         if version is None:
             return _EMPTY
-        raise NotFound("rules version", str(version))
+        raise NotFound("rules revision", str(version))
 
     def list_rules(self, tenant: str, *, before_version: int | None, limit: int) -> list[RuleSet]:
         statement = select(rules_table).where(rules_table.c.tenant == tenant)
