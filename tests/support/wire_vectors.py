@@ -219,4 +219,4 @@ def _known(keys: Any, known: Any, where: str) -> None:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 400 else f"{text[:400]}... ({len(text)} characters)"
+    return text if len(text) <= 4000 else f"{text[:4000]}... ({len(text)} characters)"
