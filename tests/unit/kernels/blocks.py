@@ -73,3 +73,22 @@ def random_query_tokens(rng: np.random.Generator, columns: kernels.Columns) -> N
     """Words of the block and words it does not have."""
     known = rng.choice(columns.tokens, min(6, len(columns.tokens))) if len(columns.tokens) else []
     return np.unique(np.concatenate([known, rng.integers(0, 3_000, 3)])).astype(np.uint32)
+
+
+def assert_best_within_rounding(
+    rows: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    everything: tuple[NDArray[np.int64], NDArray[np.float32]],
+    top_k: int,
+    case: object = None,
+) -> None:
+    """The answer is the best `top_k` of the reference's whole answer. Float sums in another order may swap rows that
+    are equal within rounding, and nothing else."""
+    score_of = dict(zip(everything[0].tolist(), everything[1].tolist(), strict=True))
+    assert len(rows) == min(top_k, len(score_of)), case
+    assert len(set(rows.tolist())) == len(rows), case
+    wanted = np.array([score_of[row] for row in rows.tolist()]).reshape(-1, 3)
+    np.testing.assert_allclose(scores, wanted, rtol=0, atol=2e-5, err_msg=str(case))
+    left_out = [values[0] for row, values in score_of.items() if row not in set(rows.tolist())]
+    if left_out and len(rows):
+        assert max(left_out) <= scores[-1, 0] + 2e-5, case

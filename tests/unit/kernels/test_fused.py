@@ -8,7 +8,15 @@ import pytest
 from memlane_core import kernels
 from memlane_core.kernels import reference
 
-from .blocks import NOW, dyadic, make_columns, random_query_tokens, random_times, units
+from .blocks import (
+    NOW,
+    assert_best_within_rounding,
+    dyadic,
+    make_columns,
+    random_query_tokens,
+    random_times,
+    units,
+)
 
 DIMENSIONS = [1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 64, 100, 129]
 
@@ -49,15 +57,7 @@ def test_equal_to_the_reference_with_words(seed: int, coded: bool) -> None:
             columns, query, tokens, top_k=top_k, now=NOW, recent=recent, coded=coded
         )
         everything = reference.search(columns, query, tokens, top_k=n + 1, now=NOW, recent=recent)
-        score_of = dict(zip(everything[0].tolist(), everything[1].tolist(), strict=True))
-        # Float sums in another order may swap rows that are equal within rounding, and nothing else.
-        assert len(rows) == min(top_k, len(score_of))
-        assert len(set(rows.tolist())) == len(rows)
-        for row, values in zip(rows.tolist(), scores.tolist(), strict=True):
-            assert values == pytest.approx(score_of[row], abs=2e-5)
-        left_out = [values[0] for row, values in score_of.items() if row not in set(rows.tolist())]
-        if left_out and len(rows):
-            assert max(left_out) <= scores[-1, 0] + 2e-5
+        assert_best_within_rounding(rows, scores, everything, top_k)
 
 
 @pytest.mark.parametrize("spread", [1.0, 0.05, 0.001, 0.0])
@@ -235,9 +235,7 @@ def test_many_searches_in_one_call_are_those_of_single_calls(seed: int) -> None:
 def test_a_batch_is_refused_as_a_whole() -> None:
     rng = np.random.default_rng(12)
     columns = make_columns(rng, units(rng, (5, 8)))
-    good = kernels.Request(
-        columns, units(rng, (8,)), None, 3, NOW, None, None, None, None, False
-    )
+    good = kernels.Request(columns, units(rng, (8,)), None, 3, NOW, None, None, None, None, False)
     for bad, message in (
         (good._replace(query=units(rng, (9,))), "dimension"),
         (good._replace(top_k=0), "top_k=0"),
