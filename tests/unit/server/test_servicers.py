@@ -16,7 +16,7 @@ from memlane_server.health import SERVICES
 from memlane_server.servicers import servicers
 from memlane_server.servicers.search import SearchServicer, may_wait
 from memlane_server.services import Services
-from memlane_server.translate import memory_record
+from tests.support.hits import hit_of
 
 CALL = Call("bank", "teller")
 
@@ -57,7 +57,7 @@ class FakeServices:
 
 def hit(size: int) -> Hit:
     memory = Memory("m", "u", "x" * size)
-    return Hit(memory, memory_record(memory), 0.5, 0.5, 0.0)
+    return hit_of(memory, 0.5, 0.5)
 
 
 async def batch(servicer: SearchServicer, searches: list[pb.SearchMemoriesRequest]) -> tuple[int, Any]:

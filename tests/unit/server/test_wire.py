@@ -1,5 +1,7 @@
 """Answers that are put together by hand mean exactly what protobuf would have said."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,9 +11,10 @@ from memlane.v1 import memory_service_pb2 as pb
 from memlane_core.domain.memory import Memory
 from memlane_core.index import Hit
 from memlane_core.services.search import SearchResult, SearchTiming
-from memlane_server.translate import memory_record, wire
+from memlane_server.translate import MemoryRecords, wire
 from memlane_server.translate.common import memory_message, token
 from memlane_server.translate.search import search_message
+from tests.support.hits import hit_of
 
 TIMING = SearchTiming(embed_us=1, search_us=40, total_us=50, embed_cached=True)
 
@@ -29,7 +32,7 @@ memories = st.builds(
 )
 scores = st.floats(width=32, allow_nan=False)
 hits = st.lists(
-    st.builds(lambda m, s, c, x: Hit(m, memory_record(m), s, c, x), memories, scores, scores, scores),
+    st.builds(hit_of, memories, scores, scores, scores),
     max_size=8,
 )
 
@@ -75,7 +78,13 @@ def test_batches_and_streams_carry_the_same_answer(searches: list[list[Hit]], ma
 def test_a_long_memory_needs_more_bytes_for_its_length() -> None:
     for size in (0, 60, 100, 127, 128, 129, 2048, 20_000):
         memory = Memory("m", "u", "长" * size)
-        hit = Hit(memory, memory_record(memory), float(np.float32(0.3)), 0.3, 0.0)
+        hit = hit_of(memory, float(np.float32(0.3)), 0.3)
         request = pb.SearchMemoriesRequest()
         encoded = search_message(request, SearchResult([hit], TIMING), "t")
         assert pb.SearchMemoriesResponse.FromString(encoded) == expected([hit], request)
+
+
+@given(memories, st.integers(0, 2**40))
+def test_a_memory_comes_out_of_its_record_as_it_went_in(memory: Memory, position: int) -> None:
+    records = MemoryRecords()
+    assert records.decode(records.encode(memory), position) == replace(memory, position=position)

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta, timezone
 from memlane.v1 import context_service_pb2
 from memlane_core.domain.conversation import Message, Role, StoredMessage
 from memlane_core.domain.memory import Memory
-from memlane_core.index import Hit
-from memlane_server.translate import memory_record, message_record
+from memlane_server.translate import message_record
 from memlane_server.translate.common import memory_message
 from memlane_server.translate.remember import message_message
 from memlane_server.translate.wire import context_response
+from tests.support.hits import hit_of
 
 BEIJING = timezone(timedelta(hours=8))
 MESSAGES = (
@@ -30,7 +30,7 @@ def test_messages_and_memories_are_those_of_a_message_built_field_by_field() -> 
         StoredMessage(1, MESSAGES[1], 1, tokens=9, record=message_record(MESSAGES[1])),
         StoredMessage(2, MESSAGES[2], 1),
     ]
-    hits = [Hit(m, memory_record(m), 0.5 + i, 0.25, 0.0) for i, m in enumerate(MEMORIES)]
+    hits = [hit_of(m, 0.5 + i, 0.25) for i, m in enumerate(MEMORIES)]
     answer = context_service_pb2.BuildContextResponse.FromString(context_response(rest, window, hits))
     assert answer.system_prompt == "规则" and answer.total_tokens == 7
     assert list(answer.messages) == [message_message(m) for m in MESSAGES]
