@@ -134,6 +134,10 @@ class IngestionService:
         self._wake.set()
         return _status(ingestion)
 
+    def look_now(self) -> None:
+        """Work was queued past `submit`, as by the end of a session: take it at once, not at the next look."""
+        self._wake.set()
+
     async def wait(self, call: Call, user_id: str, ingestion_id: str) -> RememberResult:
         """The outcome of the next attempt. Raises what the attempt raised (it is tried again in the background), or
         DeadlineExceeded; the job goes on in either case."""

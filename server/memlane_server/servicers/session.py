@@ -62,7 +62,10 @@ class SessionServicer(Servicer):
         response = pb.EndSessionResponse(
             already_ended=ended.already_ended, ingestion_id=ended.ingestion_id, written_at=self._now_at(call)
         )
-        if not wait or ended.already_ended or not ended.ingestion_id:
+        if ended.already_ended or not ended.ingestion_id:
+            return response
+        if not wait:
+            self._services.ingestion.look_now()
             return response
         result = await self._services.ingestion.wait(call, user_id, ended.ingestion_id)
         response.MergeFrom(pb.EndSessionResponse(**result_fields(result)))
