@@ -10,9 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/status"
 )
 
 // WithTLS connects with TLS and the roots that this machine trusts, also to this machine itself. Every connection to
@@ -92,10 +90,7 @@ var _ credentials.PerRPCCredentials = bearer{}
 func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
 	token, err := b.source(ctx)
 	if err != nil {
-		if _, told := status.FromError(err); told {
-			return nil, err
-		}
-		return nil, status.Errorf(codes.Unauthenticated, "token source: %v", err)
+		return nil, err
 	}
 	if token == "" {
 		return nil, nil

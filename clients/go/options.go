@@ -111,7 +111,7 @@ func WithToken(token string) Option {
 }
 
 // TokenSource gives the current bearer token. It is asked for each try, from several goroutines at once: keep it
-// quick. An error ends the call with ErrUnauthenticated, or as it is where it carries a gRPC status.
+// quick. Its error ends the call with ErrUnauthenticated, or with the code of a gRPC status that it carries.
 type TokenSource func(ctx context.Context) (string, error)
 
 // WithTokenSource sends the token that source gives with each call.
