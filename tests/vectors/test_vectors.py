@@ -45,7 +45,7 @@ NOT_BY_REQUEST = {
     "DATA_CORRUPT": "needs a file that was tampered with",
     "INTERNAL": "needs a fault of the server",
 }
-"""Reasons that no request to a healthy server with all scopes can provoke, and why; other tests do."""
+"""Reasons that no request to a healthy server with all scopes can provoke, and why."""
 
 
 @pytest.fixture(scope="module")
