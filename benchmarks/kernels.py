@@ -15,7 +15,7 @@ Keys: kernel.<contender>.n<rows>_d<dimension>_us and kernel.[<task>_]over_<other
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import faiss
 import numpy as np
@@ -28,7 +28,7 @@ from usearch.index import search as usearch_search
 
 from memlane_core import kernels
 from memlane_core.domain.memory import Memory
-from memlane_core.index import Block, SearchQuery, search_many
+from memlane_core.index import Block, JsonRecords, SearchQuery, search_many
 from memlane_core.lexical import QueryTokens, query_tokens
 from memlane_core.ports.vector_store import StoredRow
 
@@ -95,7 +95,7 @@ def case(rows: int, dimension: int) -> Case:
             StoredRow(Memory(str(i), "user", " ".join(words[i]), created_at=i, position=i), vectors[i])
             for i in range(rows)
         ]
-        blocks.append(Block.build(dimension, stored, rows, lambda memory: None))
+        blocks.append(Block.build(dimension, stored, rows, JsonRecords()))
         flats.append(faiss.IndexFlatIP(dimension))
         flats[-1].add(vectors)
         arrays.append(vectors)
@@ -112,12 +112,23 @@ def best(scores: Vectors) -> NDArray[np.int64]:
     return np.take_along_axis(top, order, -1)
 
 
+def coded_columns(columns: kernels.Columns) -> kernels.Columns:
+    """The same with codes, which small blocks do not keep because the float32 pass is the faster one there."""
+    if len(columns.codes):
+        return columns
+    codes, rows = np.empty(columns.vectors.shape, np.int8), columns.rows.copy()
+    kernels.code_rows(columns.vectors, 0, columns.n, codes, rows)
+    return replace(columns, codes=codes, rows=rows)
+
+
 def one_query(c: Case) -> Task:
     block, vectors, flat, query = c.blocks[0], c.vectors[0], c.flats[0], c.queries[0]
     columns, ids = block._columns, c.tokens.ids
+    with_codes = coded_columns(columns)
 
     def scan(coded: bool | None, tokens: NDArray[np.uint32] | None = None) -> Callable[[], object]:
-        return lambda: kernels.search(columns, query, tokens, top_k=TOP_K, now=0.0, coded=coded)
+        of = with_codes if coded else columns
+        return lambda: kernels.search(of, query, tokens, top_k=TOP_K, now=0.0, coded=coded)
 
     return {
         "search": scan(None),

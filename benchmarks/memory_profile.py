@@ -16,7 +16,7 @@ import numpy as np
 
 from memlane_core.adapters.local_embedder import DIMENSION
 from memlane_core.index import Block, UserIndex
-from memlane_server.translate import memory_record
+from memlane_server.translate import MemoryRecords
 
 from .report import SEED
 from .seed import synthetic_rows, unit_vectors
@@ -77,7 +77,7 @@ def main() -> None:
     options = parser.parse_args()
     vectors = unit_vectors(np.random.default_rng(SEED), options.memories, DIMENSION)
     rows = synthetic_rows("user", vectors, 1_700_000_000)
-    block = UserIndex(DIMENSION, 1 << 40, memory_record).put_user("tenant", "user", rows, 0)
+    block = UserIndex(DIMENSION, 1 << 40, MemoryRecords()).put_user("tenant", "user", rows, 0)
     content = vectors.nbytes + sum(len(row.memory.content.encode()) for row in rows)
     parts = bytes_by_part(block)
     for name, size in parts.items():

@@ -47,7 +47,7 @@ from .metrics import Metrics
 from .models import minds
 from .principal import Principal, single
 from .services import ServerInfo, Services
-from .translate import memory_record, message_record
+from .translate import MemoryRecords, message_record
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class App:
         )
         self.store.open(sorted({settings.tenant, *self.journal.tenants()}))
         self.index = UserIndex(
-            self.embedder.dimension, settings.index.budget_mib * 2**20, record_factory=memory_record
+            self.embedder.dimension, settings.index.budget_mib * 2**20, records=MemoryRecords()
         )
 
     def wire(self) -> Services:

@@ -56,6 +56,11 @@ class Memory:
     position: int = 0
     """Journal position of its last change; breaks ties between equal seconds (newest first)."""
 
+    @property
+    def stated_at(self) -> int:
+        """Second of its last change."""
+        return max(self.created_at, self.updated_at)
+
     def visible(self, now: float) -> bool:
         """Whether it may be shown at `now` (Unix seconds): only while now < expires_at."""
         return self.expires_at is None or now < self.expires_at

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..domain.memory import Memory
-from ..index import SearchQuery, UserIndex
+from ..index import JsonRecords, SearchQuery, UserIndex
 from ..lexical import query_tokens
 from ..ports.embedder import Embedder
 from ..ports.vector_store import StoredRow
@@ -37,7 +37,7 @@ async def rank(
         StoredRow(Memory(i, "user", text, created_at=created, position=n), vectors[n])
         for n, (i, text, created) in enumerate(texts)
     ]
-    block = UserIndex(embedder.dimension, 1 << 40, lambda memory: None).put_user("eval", "user", rows, 0)
+    block = UserIndex(embedder.dimension, 1 << 40, JsonRecords()).put_user("eval", "user", rows, 0)
     ranked = []
     for query in queries:
         [vector] = await embedder.embed([query])

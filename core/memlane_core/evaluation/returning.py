@@ -27,7 +27,7 @@ from ..domain.errors import InvalidArgument
 from ..domain.ids import new_memory_id
 from ..domain.memory import Action, Memory
 from ..guards import guard
-from ..index import SearchQuery, UserIndex
+from ..index import JsonRecords, SearchQuery, UserIndex
 from ..lexical import query_tokens
 from ..ports.decider import Decider, DecisionRequest
 from ..ports.embedder import Embedder, Vectors
@@ -124,7 +124,7 @@ def index_search(embedder: Embedder) -> Search:
     async def search(rows: Sequence[StoredRow], question: str, top_k: int) -> Sequence[Memory]:
         if not rows:
             return ()
-        index = UserIndex(embedder.dimension, 1 << 40, lambda memory: None)
+        index = UserIndex(embedder.dimension, 1 << 40, JsonRecords())
         block = index.put_user("evaluation", "user", rows, 0)
         [vector] = await embedder.embed([question])
         hits = block.search(SearchQuery(vector, query_tokens(question), top_k, FIRST_SESSION.timestamp()))

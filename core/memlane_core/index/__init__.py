@@ -3,12 +3,15 @@
 from .block import Block, search_many
 from .loader import SingleFlightLoader
 from .query import Hit, SearchQuery
+from .records import JsonRecords, Records
 from .user_index import IndexStats, UserIndex, UserLoad
 
 __all__ = [
     "Block",
     "Hit",
     "IndexStats",
+    "JsonRecords",
+    "Records",
     "SearchQuery",
     "SingleFlightLoader",
     "UserIndex",

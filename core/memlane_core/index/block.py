@@ -5,7 +5,8 @@ times (expiry, creation, position), in which a superseded row is a tombstone. So
 published, a reader never sees half a write, and neither waits for the other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,19 @@ from .. import kernels
 from ..domain.memory import Memory
 from ..lexical import row_tokens
 from ..ports.vector_store import StoredRow
-from .buffers import TOKENS_PER_ROW, Buffers, capacity_for
+from .buffers import Buffers, capacity_for
 from .postings import EMPTY, Postings, invert
 from .query import Hit, SearchQuery
-
-RecordFactory = Callable[[Memory], object]
+from .records import Records
 
 _COMPACT_TOMBSTONES = 32
+_SMALL_ROWS = 32
+"""Up to here the words are scanned token by token: postings would take more room than the tokens themselves."""
 _UNINDEXED_ROWS = 4
 """So many rows, and a 64th of the block, may be behind the postings; they are scanned token by token."""
+
+_OBJECTS_BYTES = 900
+"""Of the Python objects of one block that hold the arrays together (benchmarks/memory_profile.py)."""
 
 _ONE_GO_SECONDS = 900
 """Memories recorded with no longer gaps than this come from one conversation."""
@@ -35,6 +40,7 @@ class Block:
         "_buffers",
         "_columns",
         "_postings",
+        "_records",
         "_rows",
         "_stale",
         "_times",
@@ -45,6 +51,7 @@ class Block:
 
     def __init__(
         self,
+        records: Records,
         buffers: Buffers,
         rows: int,
         times: NDArray[np.int64],
@@ -54,11 +61,12 @@ class Block:
         stale: bool,
         position: int,
     ) -> None:
+        self._records = records
         self._buffers = buffers
         self._rows = rows
         self._times = times
         self._total_length = total_length
-        if rows - postings.rows > (_UNINDEXED_ROWS + rows // 64 if postings.rows else 0):
+        if rows - postings.rows > (_UNINDEXED_ROWS + rows // 64 if postings.rows else _SMALL_ROWS):
             postings = invert(buffers.offsets, buffers.tokens, buffers.frequencies, times, rows)
             stale = False
         self._postings = postings
@@ -86,19 +94,19 @@ class Block:
             live,
             max(total_length / live, 1.0) if live else 1.0,
         )
-        self.nbytes = buffers.nbytes() + times.nbytes + neighbours.nbytes + recency.nbytes + postings.nbytes
+        own = (times, neighbours, recency, self._columns.table)
+        self.nbytes = buffers.nbytes() + sum(map(sys.getsizeof, own)) + postings.nbytes + _OBJECTS_BYTES
         """What it costs to keep, shared buffers included."""
 
     @classmethod
-    def build(
-        cls, dimension: int, rows: Sequence[StoredRow], position: int, record_factory: RecordFactory
-    ) -> "Block":
-        """A block of these rows; of equal memory_ids the last one counts."""
+    def build(cls, dimension: int, rows: Sequence[StoredRow], position: int, records: Records) -> "Block":
+        """A block of these rows, with no room to spare: most users are read far more often than they are written to.
+        Of equal memory_ids the last row counts."""
         latest = list({row.memory.memory_id: row for row in rows}.values())
-        capacity = capacity_for(len(latest))
-        buffers = Buffers(dimension, capacity, TOKENS_PER_ROW * capacity)
-        empty = cls(buffers, 0, np.empty((capacity, 4), np.int64), 0, 0.0, EMPTY, False, 0)
-        return empty.changed(latest, (), position, record_factory)
+        prepared = [_Prepared(row, records) for row in latest]
+        buffers = Buffers(dimension, len(latest), sum(len(p.tokens.ids) for p in prepared))
+        empty = cls(records, buffers, 0, np.empty((0, 4), np.int64), 0, 0.0, EMPTY, False, 0)
+        return empty._appended(prepared, buffers, (), position)
 
     def __len__(self) -> int:
         """Memories that are not deleted, expired ones included."""
@@ -109,21 +117,23 @@ class Block:
         upserts: Sequence[StoredRow],
         deletes: Sequence[str],
         position: int,
-        record_factory: RecordFactory,
     ) -> "Block":
         """The next version. Call only on the newest one, and from one thread at a time."""
         upserts = list({row.memory.memory_id: row for row in upserts}.values())
-        # What can fail comes first: a version is made whole or not at all.
-        prepared = [(u, record_factory(u.memory), row_tokens(u.memory.content)) for u in upserts]
-        buffers = self._buffers
-        for upsert in upserts:
-            if upsert.embedding.shape != (buffers.vectors.shape[1],):
-                raise ValueError(
-                    f"embedding of shape {upsert.embedding.shape} in a block of {buffers.vectors.shape}"
-                )
-        first = rows = self._rows
+        prepared = [_Prepared(upsert, self._records) for upsert in upserts]
+        rows, buffers = self._rows, self._buffers
         if rows + len(upserts) > buffers.capacity:
             buffers = buffers.copied(np.arange(rows), capacity_for(rows + len(upserts)))
+        return self._appended(prepared, buffers, deletes, position)
+
+    def _appended(
+        self, upserts: Sequence["_Prepared"], buffers: Buffers, deletes: Sequence[str], position: int
+    ) -> "Block":
+        dimension = buffers.vectors.shape[1]
+        for upsert in upserts:
+            if upsert.embedding.shape != (dimension,):
+                raise ValueError(f"embedding of shape {upsert.embedding.shape} in a block of {dimension}")
+        first = rows = self._rows
         times = np.empty((buffers.capacity, 4), np.int64)
         times[:rows] = self._times[:rows]
         live, total_length, stale = len(self), self._total_length, self._stale
@@ -134,21 +144,29 @@ class Block:
                 live -= 1
                 stale = stale or row < self._postings.rows
                 total_length -= float(buffers.rows[3, row])
-        for upsert, record, tokens in prepared:
-            memory = upsert.memory
-            buffers.append(rows, memory, record, upsert.embedding, tokens)
+        for upsert in upserts:
+            memory, tokens = upsert.memory, upsert.tokens
+            buffers.append(rows, memory, upsert.record, upsert.embedding, tokens)
             times[rows] = (
                 kernels.NEVER if memory.expires_at is None else memory.expires_at,
                 memory.created_at,
                 memory.position,
-                max(memory.created_at, memory.updated_at),
+                memory.stated_at,
             )
             total_length += tokens.length
             rows += 1
             live += 1
         buffers.code(first, rows)
         block = Block(
-            buffers, rows, times, live, total_length, self._postings, stale, max(position, self.position)
+            self._records,
+            buffers,
+            rows,
+            times,
+            live,
+            total_length,
+            self._postings,
+            stale,
+            max(position, self.position),
         )
         tombstones = rows - live
         return block._compacted() if tombstones > _COMPACT_TOMBSTONES and tombstones * 4 > rows else block
@@ -158,7 +176,17 @@ class Block:
         buffers = self._buffers.copied(kept, capacity_for(len(kept)))
         times = np.empty((buffers.capacity, 4), np.int64)
         times[: len(kept)] = self._times[kept]
-        return Block(buffers, len(kept), times, len(kept), self._total_length, EMPTY, False, self.position)
+        return Block(
+            self._records,
+            buffers,
+            len(kept),
+            times,
+            len(kept),
+            self._total_length,
+            EMPTY,
+            False,
+            self.position,
+        )
 
     def search(self, query: SearchQuery) -> list[Hit]:
         """Best first; equal scores newest first."""
@@ -181,10 +209,10 @@ class Block:
         return self._hits(rows, scores)
 
     def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
-        memories, records = self._buffers.memories, self._buffers.records
+        records = self._buffers.records
         # tuple.__new__ leaves out the named tuple's own constructor, which is half of the time here.
         return [
-            tuple.__new__(Hit, (memories[row], records[row], *values))
+            tuple.__new__(Hit, (records[row], *values, row, self))
             for row, values in zip(rows.tolist(), scores.tolist(), strict=True)
         ]
 
@@ -211,13 +239,34 @@ class Block:
         """All visible memories, newest first."""
         rows = np.flatnonzero(self._times[: self._rows, 0] > now)
         order = np.lexsort((self._times[rows, 2], self._times[rows, 1]))[::-1]
-        memories = self._buffers.memories
-        return [memories[row] for row in rows[order].tolist()]
+        return [self.memory(row) for row in rows[order].tolist()]
+
+    def listed(
+        self, now: float, *, by_update_time: bool, descending: bool, after: tuple[int, int] | None
+    ) -> Iterator[Memory]:
+        """Visible memories in the order of (created_at or time of the last change, position), decoded one by one as
+        they are asked for. `after`: only what comes behind this key, in the asked order."""
+        column = 3 if by_update_time else 1
+        times = self._times
+        rows = np.flatnonzero(times[: self._rows, 0] > now)
+        seconds, positions = times[rows, column], times[rows, 2]
+        if after is not None:
+            second, position = after
+            if descending:
+                behind = (seconds < second) | ((seconds == second) & (positions < position))
+            else:
+                behind = (seconds > second) | ((seconds == second) & (positions > position))
+            rows, seconds, positions = rows[behind], seconds[behind], positions[behind]
+        order = np.lexsort((positions, seconds))
+        return map(self.memory, rows[order[::-1] if descending else order].tolist())
 
     def find(self, memory_id: str, now: float) -> Memory | None:
         """The visible memory of this id."""
         row = self._row(memory_id)
-        return self._buffers.memories[row] if row is not None and self._times[row, 0] > now else None
+        return self.memory(row) if row is not None and self._times[row, 0] > now else None
+
+    def memory(self, row: int) -> Memory:
+        return self._records.decode(self._buffers.records[row], int(self._times[row, 2]))
 
     def vector(self, memory_id: str) -> NDArray[np.float32]:
         """Unit vector of a memory, expired or not. Raises KeyError when it is not in this block."""
@@ -229,14 +278,10 @@ class Block:
 
     def _row(self, memory_id: str) -> int | None:
         """Row of a memory that is not deleted in this version."""
-        memories = self._buffers.memories
-        row = self._buffers.by_id.get(memory_id)
-        if row is not None and (row >= self._rows or memories[row].memory_id != memory_id):
-            # A newer version has rewritten it; here its older row still counts.
-            row = next((r for r in range(self._rows - 1, -1, -1) if memories[r].memory_id == memory_id), None)
-        if row is None or self._times[row, 0] == kernels.TOMBSTONE:
-            return None
-        return row
+        for row in np.flatnonzero(self._buffers.ids[: self._rows] == hash(memory_id))[::-1].tolist():
+            if self.memory(row).memory_id == memory_id:
+                return None if self._times[row, 0] == kernels.TOMBSTONE else row
+        return None
 
     def _mask(self, wanted: Mapping[str, str]) -> NDArray[np.uint8]:
         """1 for each row whose metadata holds all these entries."""
@@ -249,6 +294,18 @@ class Block:
         counts = np.diff(np.concatenate([[0], np.cumsum(found)])[buffers.entry_offsets[: self._rows + 1]])
         mask[counts == len(numbers)] = 1
         return mask
+
+
+class _Prepared:
+    """A row with all made ready that can fail: a version is made whole or not at all."""
+
+    __slots__ = ("embedding", "memory", "record", "tokens")
+
+    def __init__(self, row: StoredRow, records: Records) -> None:
+        self.memory = row.memory
+        self.embedding = row.embedding
+        self.record = records.encode(row.memory)
+        self.tokens = row_tokens(row.memory.content)
 
 
 def _in_time(times: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -1,5 +1,6 @@
 """The growing arrays behind the versions of one block."""
 
+import sys
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,8 +15,8 @@ _T = TypeVar("_T", bound=np.generic)
 FIRST_ROWS = 8
 TOKENS_PER_ROW = 24
 
-_ROW_OVERHEAD_BYTES = 700
-"""Python objects of one row: memory, record, their strings and dict entries, measured with tracemalloc."""
+_BYTES_OBJECT = sys.getsizeof(b"") + 8
+"""What a record takes besides its bytes, its place in the list included."""
 
 
 class Buffers:
@@ -23,24 +24,25 @@ class Buffers:
     version can see is never written again; an array that is full is replaced, not resized."""
 
     __slots__ = (
-        "by_id",
         "codes",
         "entries",
         "entry_numbers",
         "entry_offsets",
         "frequencies",
-        "memories",
+        "ids",
         "offsets",
+        "record_bytes",
         "records",
         "rows",
-        "text_bytes",
         "tokens",
         "vectors",
     )
 
     def __init__(self, dimension: int, rows: int, tokens: int) -> None:
         self.vectors = np.empty((rows, dimension), np.float32)
-        self.codes = np.empty((rows, dimension), np.int8)
+        coded = rows if rows * dimension >= kernels.CODED_MIN_ELEMENTS else 0
+        self.codes = np.empty((coded, dimension), np.int8)
+        """None for a block that is too small for the coded pass to be the faster one."""
         self.rows = np.empty((4, rows), np.float32)
         """See kernels.Columns."""
         self.offsets = np.zeros(rows + 1, np.int64)
@@ -51,11 +53,10 @@ class Buffers:
         self.entry_offsets = np.zeros(rows + 1, np.int64)
         self.entries = np.empty(rows, np.int32)
         """Numbers of the metadata entries of row r: entry_offsets[r] up to entry_offsets[r + 1]."""
-        self.memories: list[Memory] = []
-        self.records: list[object] = []
-        self.by_id: dict[str, int] = {}
-        """Newest row of each memory."""
-        self.text_bytes = 0
+        self.records: list[bytes] = []
+        self.ids = np.zeros(rows, np.int64)
+        """Hash of each row's memory id: tells quickly which rows cannot be it."""
+        self.record_bytes = 0
 
     @property
     def capacity(self) -> int:
@@ -64,12 +65,14 @@ class Buffers:
     def nbytes(self) -> int:
         arrays = (
             self.vectors, self.codes, self.rows, self.offsets, self.tokens, self.frequencies,
-            self.entry_offsets, self.entries,
+            self.entry_offsets, self.entries, self.ids,
         )  # fmt: skip
-        return sum(a.nbytes for a in arrays) + self.text_bytes + len(self.memories) * _ROW_OVERHEAD_BYTES
+        records = self.record_bytes + len(self.records) * _BYTES_OBJECT
+        # As a part of each, because they are small: 20 memories are worth 40 kB, a dozen arrays have 1.5 kB of heads.
+        return sum(map(sys.getsizeof, arrays)) + records + sys.getsizeof(self.entry_numbers)
 
     def append(
-        self, row: int, memory: Memory, record: object, vector: NDArray[np.float32], tokens: RowTokens
+        self, row: int, memory: Memory, record: bytes, vector: NDArray[np.float32], tokens: RowTokens
     ) -> None:
         """Write row number `row`, the one after the last; the caller codes the vectors when it has written all."""
         start = int(self.offsets[row])
@@ -85,11 +88,11 @@ class Buffers:
         self.rows[3, row] = tokens.length
         self._append_entries(row, memory)
         # A failed write may have left rows behind that no version counts.
-        del self.memories[row:], self.records[row:]
-        self.memories.append(memory)
+        self.record_bytes -= sum(map(len, self.records[row:]))
+        del self.records[row:]
         self.records.append(record)
-        self.by_id[memory.memory_id] = row
-        self.text_bytes += len(memory.content.encode("utf-8", "surrogatepass"))
+        self.ids[row] = hash(memory.memory_id)
+        self.record_bytes += len(record)
 
     def _append_entries(self, row: int, memory: Memory) -> None:
         start = int(self.entry_offsets[row])
@@ -111,8 +114,12 @@ class Buffers:
         fresh = Buffers(self.vectors.shape[1], capacity, max(TOKENS_PER_ROW * capacity, used))
         n = len(rows)
         fresh.vectors[:n] = self.vectors[rows]
-        fresh.codes[:n] = self.codes[rows]
         fresh.rows[:, :n] = self.rows[:, rows]
+        fresh.ids[:n] = self.ids[rows]
+        if len(self.codes) and len(fresh.codes):
+            fresh.codes[:n] = self.codes[rows]
+        else:
+            fresh.code(0, n)
         _copy_runs(
             self.offsets,
             rows,
@@ -124,18 +131,17 @@ class Buffers:
         entries = int((self.entry_offsets[rows + 1] - self.entry_offsets[rows]).sum())
         fresh.entries = np.empty(max(capacity, entries), np.int32)
         _copy_runs(self.entry_offsets, rows, fresh.entry_offsets, (self.entries, fresh.entries))
-        fresh.memories = [self.memories[r] for r in rows.tolist()]
         fresh.records = [self.records[r] for r in rows.tolist()]
-        fresh.by_id = {memory.memory_id: row for row, memory in enumerate(fresh.memories)}
-        fresh.text_bytes = sum(len(m.content.encode("utf-8", "surrogatepass")) for m in fresh.memories)
+        fresh.record_bytes = sum(map(len, fresh.records))
         return fresh
 
     def code(self, first: int, last: int) -> None:
-        kernels.code_rows(self.vectors, first, last, self.codes, self.rows)
+        if len(self.codes):
+            kernels.code_rows(self.vectors, first, last, self.codes, self.rows)
 
 
 def capacity_for(rows: int) -> int:
-    """Doubling: the next power of two."""
+    """For a block that grows. Doubling: the next power of two."""
     return max(FIRST_ROWS, 1 << (rows - 1).bit_length()) if rows else FIRST_ROWS
 
 

@@ -1,5 +1,6 @@
 """Tokens of rows turned round: for each token the rows that hold it."""
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,9 @@ class Postings:
 
     @property
     def nbytes(self) -> int:
-        return self.words.nbytes + self.starts.nbytes + self.entry_rows.nbytes + self.entry_frequencies.nbytes
+        """Nothing for EMPTY, which all share."""
+        arrays = (self.words, self.starts, self.entry_rows, self.entry_frequencies)
+        return sum(map(sys.getsizeof, arrays)) if self.rows else 0
 
 
 EMPTY = Postings(

@@ -1,7 +1,7 @@
 """What is asked of a block, and what it answers."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,23 @@ class SearchQuery(NamedTuple):
     """Exclusive."""
 
 
+class Remembers(Protocol):
+    """What a hit can be looked up in."""
+
+    def memory(self, row: int) -> Memory: ...
+
+
 class Hit(NamedTuple):
-    memory: Memory
-    record: object
-    """What the record factory made of the memory when it was written."""
+    record: bytes
+    """The memory as it was encoded when it was written."""
     score: float
     cosine: float
     lexical: float
     """Normalised BM25, 0..1, before its weight."""
+    row: int
+    block: Remembers
+
+    @property
+    def memory(self) -> Memory:
+        """Decoded from the record at each call."""
+        return self.block.memory(self.row)

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..ports.vector_store import StoredRow
-from .block import Block, RecordFactory
+from .block import Block
 from .pending import PendingChanges
+from .records import Records
 
 _WRITE_LOCKS = 64
 
@@ -31,10 +32,10 @@ class UserIndex:
     """Blocks by (tenant, user_id), least recently used first out. Safe to call from any thread: readers take one lock
     for the time of a dictionary look-up, and what a writer builds is built outside of it."""
 
-    def __init__(self, dimension: int, byte_budget: int, record_factory: RecordFactory) -> None:
+    def __init__(self, dimension: int, byte_budget: int, records: Records) -> None:
         self._dimension = dimension
         self._budget = byte_budget
-        self._record_factory = record_factory
+        self._records = records
         self._blocks: OrderedDict[Key, Block] = OrderedDict()
         self._loads: dict[Key, list[PendingChanges]] = {}
         self._lock = threading.Lock()
@@ -63,7 +64,7 @@ class UserIndex:
 
         A block that is resident already and complete up to a later position stays, and is returned.
         """
-        block = Block.build(self._dimension, rows, position, self._record_factory)
+        block = Block.build(self._dimension, rows, position, self._records)
         with self._write_lock((tenant, user_id)):
             return self._publish((tenant, user_id), block, replace_newer=False)
 
@@ -86,7 +87,7 @@ class UserIndex:
 
     def transient_block(self, rows: Sequence[StoredRow]) -> Block:
         """A block that is not kept."""
-        return Block.build(self._dimension, rows, 0, self._record_factory)
+        return Block.build(self._dimension, rows, 0, self._records)
 
     def apply(
         self,
@@ -108,7 +109,7 @@ class UserIndex:
                 return
             changed = None
             try:
-                changed = block.changed(upserts, deletes, position, self._record_factory)
+                changed = block.changed(upserts, deletes, position)
             finally:
                 if changed is None:
                     # It failed: better cold than stale.
@@ -178,7 +179,7 @@ class UserIndex:
                 return None
             # Under the write lock nothing is added any more, so what is merged here is complete.
             merged, position = pending.merged(rows, position)
-            block = Block.build(self._dimension, merged, position, self._record_factory)
+            block = Block.build(self._dimension, merged, position, self._records)
             return self._publish(key, block, replace_newer=False)
 
     def _account(self, block: Block, sign: int) -> None:

@@ -24,7 +24,7 @@ class Columns:
     vectors: NDArray[np.float32]
     """(capacity, d)"""
     codes: NDArray[np.int8]
-    """(capacity, d): vectors / scale, rounded"""
+    """(capacity, d): vectors / scale, rounded; or (0, d) for a block that is not to be coded"""
     rows: NDArray[np.float32]
     """(4, capacity): scale of the code, length of what the code leaves over, length of the coded vector, words"""
     times: NDArray[np.int64]
@@ -55,7 +55,7 @@ class Columns:
         arrays = self.arrays()
         vectors, codes, _, _, _, _, _, tokens, frequencies, words, _, entry_rows, entry_frequencies = arrays
         if (
-            codes.shape != vectors.shape
+            codes.shape not in (vectors.shape, (0, vectors.shape[1]))
             or tokens.shape != frequencies.shape
             or entry_rows.shape != entry_frequencies.shape
             or not all(array.flags.c_contiguous for array in arrays)
@@ -66,6 +66,16 @@ class Columns:
             *(array.__array_interface__["data"][0] for array in arrays),
         )  # fmt: skip
         object.__setattr__(self, "table", np.array(table, np.int64))
+
+    @property
+    def worth_coding(self) -> bool:
+        """Whether the coded pass is the faster one."""
+        dimension = self.codes.shape[1]
+        return (
+            self.n * dimension >= CODED_MIN_ELEMENTS
+            and len(self.codes) > 0
+            and dimension <= MAX_CODED_DIMENSION
+        )
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """In the order of the table and of the kernel's parameters."""
@@ -144,7 +154,9 @@ def search(
     elif query_tokens.shape[0] > MAX_TOKENS:
         raise ValueError(f"{query_tokens.shape[0]} query tokens, at most {MAX_TOKENS}")
     if coded is None:
-        coded = n * dimension >= CODED_MIN_ELEMENTS and dimension <= MAX_CODED_DIMENSION
+        coded = columns.worth_coding
+    elif coded and len(columns.codes) < n:
+        raise ValueError("these columns have no codes")
     scratch = _scratch
     if n > scratch.rows or dimension > scratch.dimension or top_k > scratch.results:
         scratch.fit(n, dimension, top_k)
@@ -214,7 +226,7 @@ def search_many(requests: list[Request]) -> list[tuple[NDArray[np.int64], NDArra
             TOMBSTONE if r.created_after is None else r.created_after,
             NEVER if r.created_before is None else r.created_before,
             r.recent,
-            n * dimension >= CODED_MIN_ELEMENTS and dimension <= MAX_CODED_DIMENSION,
+            r.columns.worth_coding,
             0 if r.mask is None else r.mask.ctypes.data,
             0 if r.mask is None else n,
             0,

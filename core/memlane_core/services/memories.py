@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -193,17 +194,17 @@ class MemoryService:
     async def list_memories(self, call: Call, query: MemoryList, consistency: Consistency) -> list[Memory]:
         """At most `limit` memories visible now (or then), in the asked order."""
         if query.as_of_us is not None:
-            memories = await self.as_of(call, query.user_id, query.as_of_us)
-        else:
-            block = await self._blocks.get(call, query.user_id, consistency)
-            memories = block.live(self._clock.now())
-        key = _update_key if query.by_update_time else _create_key
-        chosen = [m for m in memories if _matches(m, query)]
-        chosen.sort(key=key, reverse=query.descending)
-        if query.after_key is not None:
-            after = query.after_key
-            chosen = [m for m in chosen if (key(m) < after if query.descending else key(m) > after)]
-        return chosen[: query.limit]
+            past = await self.as_of(call, query.user_id, query.as_of_us)
+            chosen = (m for m in _in_order(past, query) if _matches(m, query))
+            return list(islice(chosen, query.limit))
+        block = await self._blocks.get(call, query.user_id, consistency)
+        listed = block.listed(
+            self._clock.now(),
+            by_update_time=query.by_update_time,
+            descending=query.descending,
+            after=query.after_key,
+        )
+        return list(islice((m for m in listed if _matches(m, query)), query.limit))
 
     async def as_of(self, call: Call, user_id: str, as_of_us: int) -> list[Memory]:
         """What was known and visible at a past moment, newest first."""
@@ -290,7 +291,17 @@ def _create_key(memory: Memory) -> tuple[int, int]:
 
 
 def _update_key(memory: Memory) -> tuple[int, int]:
-    return memory.updated_at, memory.position
+    return memory.stated_at, memory.position
+
+
+def _in_order(memories: list[Memory], query: MemoryList) -> list[Memory]:
+    """What comes behind the key of the query, in its order."""
+    key = _update_key if query.by_update_time else _create_key
+    ordered = sorted(memories, key=key, reverse=query.descending)
+    if query.after_key is None:
+        return ordered
+    after = query.after_key
+    return [m for m in ordered if (key(m) < after if query.descending else key(m) > after)]
 
 
 def _matches(memory: Memory, query: MemoryList) -> bool:

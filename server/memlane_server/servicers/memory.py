@@ -151,7 +151,7 @@ class MemoryServicer(SearchServicer):
         )
         if more:
             last = rows[-1]
-            moment = last.updated_at if query.by_update_time else last.created_at
+            moment = last.stated_at if query.by_update_time else last.created_at
             response.next_page_token = pages.token(moment, last.position)
         return response
 

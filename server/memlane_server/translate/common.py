@@ -24,6 +24,7 @@ ROLES_BY_NUMBER: Mapping[int, Role] = {number: role for role, number in ROLES.it
 MEMORY_TYPES: Mapping[MemoryType, "memory_pb2.MemoryType.ValueType"] = {
     t: memory_pb2.MemoryType.Value(f"MEMORY_TYPE_{t.name}") for t in MemoryType
 }
+_MEMORY_TYPES_BY_NUMBER: Mapping[int, MemoryType] = {number: t for t, number in MEMORY_TYPES.items()}
 
 
 def from_seconds(seconds: int) -> Timestamp:
@@ -58,6 +59,22 @@ def consistency(v: Violations, request: Any) -> Consistency:
             v.add("consistency.at_least_as_fresh.token", "is not a token of this service")
         return Consistency(Freshness.AT_LEAST, value)
     return MINIMIZE_LATENCY
+
+
+def memory_of(message: memory_pb2.Memory, position: int) -> Memory:
+    """The memory that `memory_message` was made of."""
+    return Memory(
+        message.memory_id,
+        message.user_id,
+        message.content,
+        _MEMORY_TYPES_BY_NUMBER[message.memory_type],
+        dict(message.metadata) if message.metadata else {},
+        message.create_time.seconds,
+        message.update_time.seconds,
+        message.expire_time.seconds if message.HasField("expire_time") else None,
+        message.revision,
+        position,
+    )
 
 
 def memory_message(memory: Memory, *, deleted: bool = False) -> memory_pb2.Memory:

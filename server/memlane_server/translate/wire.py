@@ -16,7 +16,7 @@ from memlane_core.domain.memory import Memory
 from memlane_core.index import Hit
 from memlane_core.services.search import SearchTiming
 
-from .common import memory_message
+from .common import memory_message, memory_of
 from .remember import message_message
 
 _VARINT = 0
@@ -54,13 +54,21 @@ _EMBED_US, _SEARCH_US, _TOTAL_US, _EMBED_CACHED = (
 )
 [_SCORE_TAG] = _tag(memory_pb2.ScoredMemory.SCORE_FIELD_NUMBER, _FIXED_32)
 _SCORE = struct.Struct("<Bf")
+_NO_SCORE = _SCORE.pack(_SCORE_TAG, 0.0)
 
 
-def memory_record(memory: Memory) -> bytes:
-    """A memory as a `results` entry up to where its score follows: the record factory of the index."""
-    message = memory_message(memory).SerializeToString()
-    body = _MEMORY + _varint(len(message)) + message
-    return _RESULTS + _varint(len(body) + _SCORE.size) + body
+class MemoryRecords:
+    """The index's records: a memory as a `results` entry up to where its score follows."""
+
+    def encode(self, memory: Memory) -> bytes:
+        message = memory_message(memory).SerializeToString()
+        body = _MEMORY + _varint(len(message)) + message
+        return _RESULTS + _varint(len(body) + _SCORE.size) + body
+
+    def decode(self, record: bytes, position: int) -> Memory:
+        # A message may end before its last field, the score; its length says that one follows.
+        entry = memory_service_pb2.SearchMemoriesResponse.FromString(record + _NO_SCORE).results[0]
+        return memory_of(entry.memory, position)
 
 
 def search_response(
@@ -102,7 +110,7 @@ def context_response(
     pieces += [message_record(m.message) if m.record is None else m.record for m in window]  # type: ignore[misc]
     for hit in memories:
         # The same message in a field of another number.
-        pieces.append(_CONTEXT_MEMORY + hit.record[len(_RESULTS) :])  # type: ignore[index]
+        pieces.append(_CONTEXT_MEMORY + hit.record[len(_RESULTS) :])
         pieces.append(_SCORE.pack(_SCORE_TAG, hit.score))
     return b"".join(pieces)
 
@@ -133,7 +141,7 @@ def stream_response(correlation_id: str, response: bytes) -> bytes:
 def _scored(hits: Sequence[Hit]) -> list[bytes]:
     pieces: list[bytes] = []
     for hit in hits:
-        pieces.append(hit.record)  # type: ignore[arg-type]  # made by memory_record
+        pieces.append(hit.record)
         pieces.append(_SCORE.pack(_SCORE_TAG, hit.score))
     return pieces
 

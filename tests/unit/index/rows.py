@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memlane_core.domain.memory import Memory
+from memlane_core.index import JsonRecords
 from memlane_core.ports.vector_store import StoredRow
 
 DIMENSION = 16
@@ -40,5 +41,13 @@ def row(
     return StoredRow(memory, unit(zlib.crc32(memory_id.encode()) if seed is None else seed))
 
 
-def record_of(memory: Memory) -> object:
-    return ("record", memory.memory_id, memory.content)
+RECORDS = JsonRecords()
+
+
+class FailingRecords(JsonRecords):
+    """Cannot encode a memory that says "bad"."""
+
+    def encode(self, memory: Memory) -> bytes:
+        if memory.content == "bad":
+            raise ValueError("no record")
+        return super().encode(memory)

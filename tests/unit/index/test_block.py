@@ -3,20 +3,24 @@
 import numpy as np
 import pytest
 
-from memlane_core.domain.memory import Memory
 from memlane_core.index import Block, Hit, SearchQuery, search_many
 from memlane_core.lexical import query_tokens
 from memlane_core.ports.vector_store import StoredRow
 
-from .rows import DIMENSION, record_of, row, unit
+from .rows import DIMENSION, RECORDS, FailingRecords, row, unit
 
 
 def build(*rows, position: int = 1) -> Block:  # type: ignore[no-untyped-def]
-    return Block.build(DIMENSION, rows, position, record_of)
+    return Block.build(DIMENSION, rows, position, RECORDS)
 
 
 def ids(hits: list[Hit]) -> list[str]:
     return [h.memory.memory_id for h in hits]
+
+
+def plain(hits: list[Hit]) -> list[tuple[object, ...]]:
+    """Without the block that they come from."""
+    return [(h.memory, h.record, h.score, h.cosine, h.lexical) for h in hits]
 
 
 def ask(
@@ -43,7 +47,7 @@ def test_hits_carry_memory_record_and_scores() -> None:
     block = build(row("a", seed=1), row("b", seed=2))
     [best, other] = block.search(ask(seed=1))
     assert best.memory.memory_id == "a"
-    assert best.record == ("record", "a", "memory a")
+    assert best.record == RECORDS.encode(row("a", seed=1).memory)
     assert best.cosine == pytest.approx(1.0, abs=1e-6)
     assert best.score == best.cosine
     assert other.cosine == pytest.approx(float(unit(1) @ unit(2)), abs=1e-6)
@@ -113,10 +117,8 @@ def test_live_is_newest_first() -> None:
 def test_a_version_never_changes() -> None:
     first = build(row("a", "old a"), row("b", "old b"))
     before = first.search(ask("old", seed=3))
-    second = first.changed(
-        [row("a", "new a", position=2), row("c", "new c", position=3)], ["b"], 3, record_of
-    )
-    third = second.changed([row("b", "back b", position=4)], ["a"], 4, record_of)
+    second = first.changed([row("a", "new a", position=2), row("c", "new c", position=3)], ["b"], 3)
+    third = second.changed([row("b", "back b", position=4)], ["a"], 4)
     assert contents(first) == {"a": "old a", "b": "old b"}
     assert contents(second) == {"a": "new a", "c": "new c"}
     assert contents(third) == {"c": "new c", "b": "back b"}
@@ -131,15 +133,10 @@ def test_a_version_never_changes() -> None:
 
 
 def test_a_failing_record_leaves_the_block_as_it_was() -> None:
-    def failing(memory: Memory) -> object:
-        if memory.memory_id == "bad":
-            raise ValueError("no record")
-        return None
-
-    block = build(row("a"))
+    block = Block.build(DIMENSION, [row("a")], 1, FailingRecords())
     with pytest.raises(ValueError, match="no record"):
-        block.changed([row("b"), row("bad")], ["a"], 2, failing)
-    after = block.changed([row("c")], [], 2, record_of)
+        block.changed([row("b"), row("x", "bad")], ["a"], 2)
+    after = block.changed([row("c")], [], 2)
     assert sorted(contents(after)) == ["a", "c"]
     assert set(ids(after.search(ask()))) == {"a", "c"}
 
@@ -148,19 +145,19 @@ def test_a_write_that_fails_halfway_leaves_the_block_as_it_was() -> None:
     block = build(row("a"))
     unusable = StoredRow(row("c").memory, np.full(DIMENSION, "x"))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="could not convert"):
-        block.changed([row("b"), unusable], [], 2, record_of)
+        block.changed([row("b"), unusable], [], 2)
     assert block.find("b", 0) is None
-    after = block.changed([row("d", seed=5)], [], 3, record_of)
+    after = block.changed([row("d", seed=5)], [], 3)
     assert sorted(contents(after)) == ["a", "d"]
     assert [after.find(i, 0) is not None for i in "abcd"] == [True, False, False, True]
     best = after.search(ask(seed=5))[0]
-    assert (best.memory.memory_id, best.record) == ("d", ("record", "d", "memory d"))
+    assert (best.memory.memory_id, best.record) == ("d", RECORDS.encode(row("d").memory))
 
 
 def test_an_embedding_of_another_dimension_is_refused() -> None:
     block = build(row("a"))
     with pytest.raises(ValueError, match="embedding of shape"):
-        block.changed([StoredRow(row("b").memory, unit(1, 8))], [], 2, record_of)
+        block.changed([StoredRow(row("b").memory, unit(1, 8))], [], 2)
     assert sorted(contents(block)) == ["a"]
 
 
@@ -194,21 +191,21 @@ def test_scores_do_not_depend_on_how_the_block_came_about(seed: int) -> None:
                 upserts.append(changed)
                 deletes = [d for d in deletes if d != memory_id]
                 current[memory_id] = changed
-        block = block.changed(upserts, deletes, position, record_of)
+        block = block.changed(upserts, deletes, position)
         fresh = build(*current.values(), position=position)
         assert len(block) == len(fresh) == len(current)
         for query in (
             ask("贷款 loan rate", seed=seed, now=100, top_k=9),
             ask(seed=seed, now=0, top_k=4, metadata={"n": "1"}),
         ):
-            assert block.search(query) == fresh.search(query)
+            assert plain(block.search(query)) == plain(fresh.search(query))
         assert block.live(100) == fresh.live(100)
 
 
 def test_many_updates_of_one_memory_do_not_pile_up() -> None:
     block = build(*(row(f"m{i}") for i in range(20)))
     for n in range(2_000):
-        block = block.changed([row("m0", f"text {n}", position=n + 2)], [], n + 2, record_of)
+        block = block.changed([row("m0", f"text {n}", position=n + 2)], [], n + 2)
     assert len(block) == 20
     assert block.nbytes < 3 * build(*(row(f"m{i}") for i in range(40))).nbytes
     assert block.find("m0", 0).content == "text 1999"  # type: ignore[union-attr]

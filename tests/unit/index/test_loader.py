@@ -7,7 +7,7 @@ import pytest
 
 from memlane_core.index import Block, SingleFlightLoader
 
-from .rows import DIMENSION, record_of, row
+from .rows import DIMENSION, RECORDS, row
 
 
 class Source:
@@ -23,7 +23,7 @@ class Source:
         await self.gate.wait()
         if self.error is not None:
             raise self.error
-        return Block.build(DIMENSION, [row("a")], len(self.started), record_of)
+        return Block.build(DIMENSION, [row("a")], len(self.started), RECORDS)
 
 
 async def test_many_readers_of_a_cold_user_cause_one_load() -> None:

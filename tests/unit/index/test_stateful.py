@@ -6,7 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from memlane_core.index import SearchQuery, UserIndex
 
-from .rows import DIMENSION, record_of, row, unit
+from .rows import DIMENSION, RECORDS, row, unit
 
 TENANTS = st.sampled_from(["t1", "t2"])
 USERS = st.sampled_from(["alice", "bob", 'x" || user_id != "y'])
@@ -17,7 +17,7 @@ BUDGET = 60_000
 class IndexMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
-        self.index = UserIndex(DIMENSION, BUDGET, record_of)
+        self.index = UserIndex(DIMENSION, BUDGET, RECORDS)
         self.truth: dict[tuple[str, str], dict[str, str]] = {}
         self.position = 0
 
@@ -60,7 +60,7 @@ class IndexMachine(RuleBasedStateMachine):
             hits = block.search(SearchQuery(unit(seed), None, 10, 0.0))
             assert {h.memory.memory_id: h.memory.content for h in hits} == self.truth.get((tenant, user), {})
             assert [h.score for h in hits] == sorted((h.score for h in hits), reverse=True)
-            assert all(h.record == record_of(h.memory) for h in hits)
+            assert all(h.record == RECORDS.encode(h.memory) for h in hits)
 
     @invariant()
     def accounting_is_exact(self) -> None:

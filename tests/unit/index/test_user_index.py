@@ -6,16 +6,15 @@ from itertools import permutations
 
 import pytest
 
-from memlane_core.domain.memory import Memory
 from memlane_core.index import SearchQuery, UserIndex
 
-from .rows import DIMENSION, record_of, row, unit
+from .rows import DIMENSION, RECORDS, FailingRecords, row, unit
 
 BIG = 1 << 40
 
 
 def index_of(budget: int = BIG) -> UserIndex:
-    return UserIndex(DIMENSION, budget, record_of)
+    return UserIndex(DIMENSION, budget, RECORDS)
 
 
 def texts(index: UserIndex, user: str = "u", tenant: str = "t") -> dict[str, str] | None:
@@ -76,12 +75,7 @@ def test_an_older_read_does_not_replace_a_newer_block() -> None:
 
 
 def test_a_change_that_fails_makes_the_user_cold_instead_of_stale() -> None:
-    def failing(memory: Memory) -> object:
-        if memory.content == "bad":
-            raise ValueError("no record")
-        return None
-
-    index = UserIndex(DIMENSION, BIG, failing)
+    index = UserIndex(DIMENSION, BIG, FailingRecords())
     index.put_user("t", "u", [row("a")], 1)
     with pytest.raises(ValueError, match="no record"):
         index.apply("t", "u", [row("a", "bad", position=2)], [], 2)
@@ -207,7 +201,7 @@ def test_writers_of_one_user_in_many_threads_lose_nothing() -> None:
 
 def test_what_is_accounted_is_about_what_is_used() -> None:
     tracemalloc.start()
-    index = UserIndex(DIMENSION, BIG, lambda memory: memory.content.encode())
+    index = index_of()
     before = tracemalloc.get_traced_memory()[0]
     for user in range(6):
         index.put_user(
@@ -221,4 +215,4 @@ def test_what_is_accounted_is_about_what_is_used() -> None:
         )
     used = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert 0.7 < index.stats().bytes / used < 1.5
+    assert 0.9 < index.stats().bytes / used < 1.1
