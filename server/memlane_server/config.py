@@ -19,6 +19,7 @@ from memlane_core.domain.language import Language
 from memlane_core.guards.secrets import SecretKind
 
 from .auth.settings import AuthSettings
+from .console.settings import ConsoleSettings
 from .principal import TENANT_PATTERN
 
 CONFIG_FILE_VARIABLE = "MEMLANE_CONFIG"
@@ -220,6 +221,7 @@ class Settings(BaseSettings):
     context: ContextSettings = ContextSettings()
     log: LogSettings = LogSettings()
     metrics: MetricsSettings = MetricsSettings()
+    console: ConsoleSettings = ConsoleSettings()
 
     @classmethod
     def settings_customise_sources(

@@ -68,7 +68,9 @@ class GrpcServer:
         self._bulk = Lane("bulk", min(_MAX_BULK_CALLS, self._settings.max_slow_calls), _BULK_SECONDS)
         self._free = Lane("free", None, _FAST_SECONDS)
         self._server = grpc.aio.server(options=_OPTIONS)
-        self._server.add_generic_rpc_handlers(self._handlers(servicers(services)))
+        self.handlers = self._handlers(servicers(services))
+        """What answers calls, also those that come from inside the process."""
+        self._server.add_generic_rpc_handlers(self.handlers)
         health_pb2_grpc.add_HealthServicer_to_server(HealthServicer(board), self._server)
         if self._settings.reflection == "on" or (
             self._settings.reflection == "auto" and not services.authenticated

@@ -42,6 +42,10 @@ def serve(
     allow_unauthenticated_public: Annotated[
         bool, typer.Option("--allow-unauthenticated-public", help="Serve others without credentials")
     ] = False,
+    console_page: Annotated[
+        bool | None,
+        typer.Option("--console/--no-console", help="Serve the operator's page, on 127.0.0.1:7071"),
+    ] = None,
     print_config: Annotated[
         bool, typer.Option("--print-config", help="Print the settings that hold, secrets masked, and exit")
     ] = False,
@@ -56,6 +60,8 @@ def serve(
     overrides: dict[str, Any] = {"server": {k: v for k, v in server.items() if v is not None}}
     if data_dir is not None:
         overrides["data_dir"] = data_dir
+    if console_page is not None:
+        overrides["console"] = {"enabled": console_page}
     settings = load_or_fail(config, **{k: v for k, v in overrides.items() if v})
     if print_config:
         print(json.dumps(settings.shown(), ensure_ascii=False, indent=2))
