@@ -68,11 +68,12 @@ class JournalContract:
         first = journal.append(
             commit(change(Action.ADD, memory()), change(Action.ADD, memory(content=ENGLISH)))
         )
-        assert first == Committed(positions=(1, 2), head=2)
-        assert add(journal, memory(user_id=ZHANG)) == 3
-        assert journal.user_state(TENANT, ALICE).head == 2
-        assert journal.user_state(TENANT, ZHANG).head == 3
-        assert journal.head() == 3
+        assert first == Committed(positions=(1, 2), head=2, first=True)
+        assert journal.append(commit(change(Action.ADD, memory()))).first is False
+        assert add(journal, memory(user_id=ZHANG)) == 4
+        assert journal.user_state(TENANT, ALICE).head == 3
+        assert journal.user_state(TENANT, ZHANG).head == 4
+        assert journal.head() == 4
 
     def test_a_failed_append_leaves_no_gap(self, journal: AllPorts) -> None:
         add(journal, memory())

@@ -59,6 +59,11 @@ class UserIndex:
             self._blocks.move_to_end(key)
             return block
 
+    def is_resident(self, tenant: str, user_id: str) -> bool:
+        """Whether `get` would find a block; counts as no use of it."""
+        with self._lock:
+            return (tenant, user_id) in self._blocks
+
     def put_user(self, tenant: str, user_id: str, rows: Sequence[StoredRow], position: int) -> Block:
         """Make a user resident with exactly these rows, as they stood at `position` of the journal.
 

@@ -71,6 +71,8 @@ class Committed:
     """The user's head position afterwards."""
     replay: str | None = None
     """The stored answer, when the request had been committed before; then nothing was written."""
+    first: bool = False
+    """Nothing had ever been journaled for this user: these changes are all that there is of the user."""
 
 
 @dataclass(frozen=True, slots=True)

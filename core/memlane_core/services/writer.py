@@ -87,11 +87,16 @@ class MemoryWriter:
             )
             for change, position in zip(commit.changes, committed.positions, strict=True)
         ]
-        await self.apply(commit.tenant, commit.user_id, pending)
+        await self.apply(commit.tenant, commit.user_id, pending, first=committed.first)
         return committed
 
-    async def apply(self, tenant: str, user_id: str, pending: Sequence[PendingRow]) -> None:
-        """Bring journaled rows of one user into store and index. Raises StoreUnavailable after the index is right."""
+    async def apply(
+        self, tenant: str, user_id: str, pending: Sequence[PendingRow], *, first: bool = False
+    ) -> None:
+        """Bring journaled rows of one user into store and index. Raises StoreUnavailable after the index is right.
+
+        `first`: they are all that there is of the user, who becomes resident without a read of the store.
+        """
         latest = {p.row.memory.memory_id: p for p in pending}
         rows = [p.row for p in latest.values()]
         knowledge = bool(pending) and pending[0].knowledge
@@ -109,13 +114,13 @@ class MemoryWriter:
             )
         finally:
             if not knowledge:
-                self._index.apply(
-                    tenant,
-                    user_id,
-                    [r for r in rows if not r.is_deleted],
-                    [r.memory.memory_id for r in rows if r.is_deleted],
-                    head,
-                )
+                live = [r for r in rows if not r.is_deleted]
+                if first and not self._index.is_resident(tenant, user_id):
+                    self._index.put_user(tenant, user_id, live, head)
+                else:
+                    self._index.apply(
+                        tenant, user_id, live, [r.memory.memory_id for r in rows if r.is_deleted], head
+                    )
             self._positions.advance(head)
 
     def _set_store_up(self, up: bool) -> None:

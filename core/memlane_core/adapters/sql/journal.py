@@ -272,7 +272,7 @@ class JournalMixin(SqlBase):
             if positions:
                 self._write_user(connection, commit.tenant, commit.user_id, replace(state, head=head))
             self._answer(connection, commit, positions, head)
-            return Committed(positions=positions, head=head)
+            return Committed(positions=positions, head=head, first=bool(positions) and state.head == 0)
 
     def _replayed(self, connection: Connection, commit: Commit, state: UserState) -> Committed | None:
         if commit.request is not None:
