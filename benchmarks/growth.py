@@ -44,7 +44,7 @@ MEMORIES_EACH = 20
 TOP_K = 5
 
 _FILL_SECONDS = 900.0
-_BYTES_PER_ROW = 6_000
+_BYTES_PER_ROW = 4_000
 """More than a row has been seen to take; what does not fit the machine is refused before it is begun."""
 _LEAST_ROWS_FOR_MEMORY = 10_000
 """Below, a process grows for other reasons too."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memlane_core import kernels
 from memlane_core.domain.memory import Memory
-from memlane_core.index import SearchQuery, UserIndex, search_many
+from memlane_core.index import JsonRecords, SearchQuery, UserIndex, search_many
 from memlane_core.kernels import reference
 from memlane_core.kernels.fused import CODED_MIN_ELEMENTS
 from memlane_core.ports.vector_store import StoredRow
@@ -167,7 +167,7 @@ def test_filters_by_user_and_metadata_are_those_of_one_table_of_all_users(seed: 
     n = len(owners)
     vectors, times = with_strange_rows(rng, dyadic(rng, (n, d))), random_times(rng, n, deleted=0.0)
     branches, channels = rng.choice(["north", "北京"], n).tolist(), rng.choice(["app", "柜台"], n).tolist()
-    index = UserIndex(d, 1 << 30, lambda memory: None)
+    index = UserIndex(d, 1 << 30, JsonRecords())
     for user in range(users):
         rows = [
             StoredRow(
