@@ -81,7 +81,7 @@ func (s *Server) start(settings map[string]string) error {
 		}
 	}
 	told, _ := os.ReadFile(log.Name())
-	return fmt.Errorf("the server did not start within %v:\n%s", startLimit, told)
+	return fmt.Errorf("the server did not start:\n%s", told)
 }
 
 // Stop ends the process and removes its data.
