@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from .growth import BASE_USERS, MEMORIES_EACH
+from .growth import MEMORIES_EACH
 from .growth import SIZES as GROWTH_SIZES
 from .kernels import DIMENSIONS, RIVALS, ROWS
 from .prompt_budget import DEFAULT_TOP_K, LANGUAGES, SHOWN_TOP_KS, TOP_KS
@@ -98,7 +99,7 @@ def service(figures: Figures, path: Path) -> None:
         )
     axes.set_yticks(range(len(names)), [name.removeprefix("service.") for name in names], fontsize=8)
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(_NUMBER)
+    _number(axes.xaxis)
     axes.set_xlabel("time of a call, µs")
     axes.set_title("Calls of the service, seen by the client")
     axes.grid(visible=True, which="both", alpha=0.3)
@@ -118,9 +119,6 @@ def growth(figures: Figures, path: Path) -> None:
         _logarithmic(axes, "Warm SearchMemories", label)
         axes.set_ylabel("time of a call, µs")
         axes.legend()
-    ratios = [(s, figures.get(f"growth.users.n{s}.over_{BASE_USERS}.p50")) for s in GROWTH_SIZES]
-    text = ", ".join(f"{size:,}: {ratio:.2f}" for size, ratio in ratios if ratio is not None)
-    panels[1].set_title(f"Warm SearchMemories\np50 over that with {BASE_USERS} users: {text}", fontsize=9)
     for n, kind in enumerate(("memories", "users")):
         for m, (figure_name, label) in enumerate(
             (("resident", "process growth"), ("accounted", "index accounting"))
@@ -133,7 +131,8 @@ def growth(figures: Figures, path: Path) -> None:
     _plain(panels[2], "Memory a row", "memories of one user, or users", "bytes over those of vector and text")
     panels[2].set_xscale("log")
     panels[2].xaxis.set_major_formatter(_NUMBER)
-    panels[2].set_ylim(bottom=1)
+    # From what must be kept at least, with room for the legend.
+    panels[2].set_ylim(1, 1.5 * panels[2].get_ylim()[1] - 0.5)
     _save(figure, path)
 
 
@@ -153,13 +152,18 @@ def _line(axes: Axes, points: Sequence[tuple[float, float | None]], n: int, labe
 def _logarithmic(axes: Axes, title: str, x_label: str) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(_NUMBER)
-    axes.yaxis.set_major_formatter(_NUMBER)
+    _number(axes.yaxis)
     axes.set_title(title)
     axes.set_xlabel(x_label)
     axes.grid(visible=True, which="both", alpha=0.3)
+
+
+def _number(axis: Axis) -> None:
+    """1, 2 and 5 of each power of ten, written out."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_major_formatter(_NUMBER)
 
 
 def _plain(axes: Axes, title: str, x_label: str, y_label: str) -> None:
