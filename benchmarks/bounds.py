@@ -36,6 +36,11 @@ BOUNDS = (
 )
 
 
+def limit_of(key: str) -> float:
+    """Raises KeyError for a figure that has no bound."""
+    return {bound.key: bound.limit for bound in BOUNDS}[key]
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     bound: Bound

@@ -10,6 +10,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
+from .bounds import limit_of
 from .growth import MEMORIES_EACH
 from .growth import SIZES as GROWTH_SIZES
 from .kernels import DIMENSIONS, RIVALS, ROWS
@@ -127,7 +128,8 @@ def growth(figures: Figures, path: Path) -> None:
                 (s, figures.get(f"growth.{kind}.n{s}.{figure_name}_over_content")) for s in GROWTH_SIZES
             ]
             _line(panels[2], points, 2 * n + m, f"by {kind}, {label}")
-    panels[2].axhline(1.25, color="grey", linestyle="--", linewidth=1, label="target 1.25")
+    target = limit_of("growth.bytes_per_row_over_content")
+    panels[2].axhline(target, color="grey", linestyle="--", linewidth=1, label=f"target {target:g}")
     _plain(panels[2], "Memory a row", "memories of one user, or users", "bytes over those of vector and text")
     panels[2].set_xscale("log")
     panels[2].xaxis.set_major_formatter(_NUMBER)
