@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import fcntl
 import logging
+import math
 import os
 import secrets as secrets_module
 from collections.abc import Callable
@@ -43,6 +44,8 @@ from memlane_core.services.writer import MemoryWriter
 from .auth import Authenticator, Refusals
 from .auth.refusals import Refused
 from .config import Settings
+from .grpc_server import capacity
+from .limits import TenantLimiter
 from .metrics import Metrics
 from .models import minds
 from .principal import Principal, single
@@ -98,7 +101,18 @@ class App:
         """Build the use cases. On the event loop, after `open`."""
         settings = self.settings
         journal, store, index, clock = self.journal, self.store, self.index, self.clock
-        self.offload = offload = Offload(settings.server.io_threads)
+        # One tenant only, or many that are told apart by their credentials.
+        share = settings.limits.tenant_share if self.authenticator is not None else 1.0
+        threads = settings.server.io_threads
+        self.offload = offload = Offload(threads, per_tenant=math.ceil(share * threads))
+        quota = settings.limits.quota_of_tenants()
+        self.limiter = TenantLimiter(
+            settings.limits,
+            capacity(settings.server),
+            share=share,
+            model=settings.chat.configured,
+            waiting_io=lambda: offload.waiting,
+        )
         self.refusals = Refusals(
             self._record_refused,
             own_tenant=settings.tenant,
@@ -118,6 +132,7 @@ class App:
             writer=writer,
             offload=offload,
             clock=clock,
+            quota=quota,
         )
         search = SearchService(
             embedder=self.embedder, blocks=blocks, index=index, memories=memories, clock=clock
@@ -138,6 +153,7 @@ class App:
                 secrets=secrets,
                 guards=GuardPolicy(max_deletions=settings.memory.max_deletions_per_call),
             ),
+            quota=quota,
             on_operation=self.metrics.operation,
             on_guard=self.metrics.guard,
         )
@@ -178,6 +194,7 @@ class App:
                 max_attempts=settings.ingestion.max_attempts,
                 max_backlog=settings.ingestion.max_backlog,
                 max_backlog_per_user=settings.ingestion.max_backlog_per_user,
+                max_backlog_per_tenant=math.ceil(share * settings.ingestion.max_backlog),
             ),
             secrets=secrets,
         )
@@ -230,6 +247,7 @@ class App:
             positions=positions,
             clock=clock,
             caller=self.authenticator or single(Principal(settings.tenant, settings.actor)),
+            limiter=self.limiter,
             on_denied=self.refusals.denied,
             authenticated=self.authenticator is not None,
             info=self._info(self.minds.decider.kind, self.minds.rules.kind),

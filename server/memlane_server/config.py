@@ -20,6 +20,7 @@ from memlane_core.guards.secrets import SecretKind
 
 from .auth.settings import AuthSettings
 from .console.settings import ConsoleSettings
+from .limits.settings import LimitsSettings
 from .principal import TENANT_PATTERN
 
 CONFIG_FILE_VARIABLE = "MEMLANE_CONFIG"
@@ -219,6 +220,7 @@ class Settings(BaseSettings):
     ingestion: IngestionSettings = IngestionSettings()
     retention: RetentionSettings = RetentionSettings()
     context: ContextSettings = ContextSettings()
+    limits: LimitsSettings = LimitsSettings()
     log: LogSettings = LogSettings()
     metrics: MetricsSettings = MetricsSettings()
     console: ConsoleSettings = ConsoleSettings()

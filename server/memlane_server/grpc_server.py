@@ -19,6 +19,7 @@ from . import tls
 from .config import ServerSettings, Settings
 from .health import SERVICES, HealthBoard, HealthServicer
 from .interceptors import Edge, Lane, OnCall, server_stream, unary
+from .limits.limiter import Capacity
 from .servicers import servicers
 from .servicers.search import may_wait
 from .services import Services
@@ -62,11 +63,12 @@ class GrpcServer:
         self._edge = Edge(
             board, services.caller, on_call, limiter=services.limiter, on_denied=services.on_denied
         )
-        self._fast = Lane("fast", self._settings.max_concurrent_calls, _FAST_SECONDS)
-        self._streams = Lane("stream", self._settings.max_concurrent_calls, _BULK_SECONDS)
-        self._slow = Lane("slow", self._settings.max_slow_calls, _MODEL_SECONDS)
-        self._bulk = Lane("bulk", min(_MAX_BULK_CALLS, self._settings.max_slow_calls), _BULK_SECONDS)
-        self._free = Lane("free", None, _FAST_SECONDS)
+        bounds = _lane_limits(self._settings)
+        self._fast = Lane("fast", bounds["fast"], _FAST_SECONDS)
+        self._streams = Lane("stream", bounds["stream"], _BULK_SECONDS)
+        self._slow = Lane("slow", bounds["slow"], _MODEL_SECONDS)
+        self._bulk = Lane("bulk", bounds["bulk"], _BULK_SECONDS)
+        self._free = Lane("free", bounds["free"], _FAST_SECONDS)
         self._server = grpc.aio.server(options=_OPTIONS)
         self.handlers = self._handlers(servicers(services))
         """What answers calls, also those that come from inside the process."""
@@ -118,11 +120,39 @@ class GrpcServer:
         return wrap(self._edge, self._lane(method.name), path, request_type, function)
 
     def _lane(self, name: str) -> Lane:
-        if name in _MODEL_CALLS:
-            return self._slow
-        if name in _BULK_CALLS:
-            return self._bulk
-        return self._free if name in _FREE_CALLS else self._fast
+        lanes = {lane.name: lane for lane in (self._fast, self._slow, self._bulk, self._free)}
+        return lanes[_lane_name(name)]
+
+
+def _lane_name(method: str) -> str:
+    if method in _MODEL_CALLS:
+        return "slow"
+    if method in _BULK_CALLS:
+        return "bulk"
+    return "free" if method in _FREE_CALLS else "fast"
+
+
+def _lane_limits(settings: ServerSettings) -> dict[str, int | None]:
+    return {
+        "fast": settings.max_concurrent_calls,
+        "stream": settings.max_concurrent_calls,
+        "slow": settings.max_slow_calls,
+        "bulk": min(_MAX_BULK_CALLS, settings.max_slow_calls),
+        "free": None,
+    }
+
+
+def capacity(settings: ServerSettings) -> Capacity:
+    """How many calls run at once, by RPC."""
+    bounds = _lane_limits(settings)
+    return Capacity(
+        lanes={
+            f"/{name}/{method.name}": (_lane_name(method.name), bounds[_lane_name(method.name)])
+            for name, service in SERVICES.items()
+            for method in service.methods
+        },
+        streams=settings.max_concurrent_calls,
+    )
 
 
 def _credentials(settings: ServerSettings) -> grpc.ServerCredentials | None:

@@ -31,7 +31,7 @@ from memlane_core.services.call import Call, Deadline
 from .errors import DETAILS_KEY, Internal, MessageTooLarge, Overloaded, ShuttingDown, WireError, to_wire
 from .health import HealthBoard
 from .limiter import Limiter
-from .permissions import PERMISSIONS, Permission
+from .permissions import PERMISSIONS, Permission, Reach
 from .principal import Caller, OnDenied, Principal, ServicerContext
 
 _log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class Edge:
 class Gate:
     """What one RPC asks of each request. Made once, when the method is registered."""
 
-    __slots__ = ("_lane", "_limiter", "_path", "_permission", "edge")
+    __slots__ = ("_lane", "_limiter", "_many", "_path", "_permission", "edge")
 
     def __init__(self, edge: Edge, lane: Lane, path: str, permission: Permission) -> None:
         self.edge = edge
@@ -112,6 +112,7 @@ class Gate:
         self._limiter = edge.limiter
         self._path = path
         self._permission = permission
+        self._many = permission.reach is Reach.SEARCHES
 
     def enter(self, principal: Principal, request: Any) -> str:
         """Raises PermissionDenied, or Exhausted as the limiter does; otherwise `leave` must follow with the user id
@@ -124,7 +125,7 @@ class Gate:
         if self._limiter is None:
             return ""
         user_id = self._permission.user_id(request)
-        self._limiter.enter(principal, self._path, user_id)
+        self._limiter.enter(principal, self._path, user_id, len(request.searches) if self._many else 1)
         return user_id
 
     def leave(self, principal: Principal, user_id: str) -> None:

@@ -1,6 +1,7 @@
 """Bidirectional streams: answers in the order of the requests, a bounded number of them under way."""
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -15,10 +16,11 @@ from memlane_core.services.call import Call
 
 from .errors import ShuttingDown
 from .interceptors import Answer, Edge, Lane, parser, refuse, serialized, wire_error
-from .principal import ServicerContext
+from .principal import Principal, ServicerContext
 
 MAX_IN_FLIGHT = 32
 """Requests of one stream that are worked on at once; more are not read, so the transport slows the client down."""
+_HEAR_OUT_SECONDS = 0.5
 
 Admit = Callable[[], AbstractContextManager[Call]]
 """Counts and checks the one request that it was made for, gives its scope. Raises as Edge.enter, Edge.caller and
@@ -43,12 +45,16 @@ def bidi(
     async def run(_: Any, context: ServicerContext) -> None:
         started = time.perf_counter()
         stream = _Stream(edge, context)
+        opened: Principal | None = None
 
         try:
             edge.enter(stream_lane)
             try:
                 # Who has no credential does not get to send; each request is checked again, as a token may expire.
-                edge.caller(context)
+                principal = edge.caller(context)
+                if edge.limiter is not None:
+                    edge.limiter.open_stream(principal)
+                    opened = principal
                 while (raw := await stream.read()) is not None:
                     request = parse(raw)
                     admit = partial(gate.admitted, context, request)
@@ -59,6 +65,8 @@ def bidi(
                 await stream.finish()
             finally:
                 stream.close()
+                if edge.limiter is not None and opened is not None:
+                    edge.limiter.close_stream(opened)
                 stream_lane.leave()
         except asyncio.CancelledError:
             edge.ended(path, "CANCELLED", started)
@@ -69,9 +77,20 @@ def bidi(
             edge.ended(path, "OK", started)
             return
         edge.ended(path, wire.code.name, started)
+        if wire.code is grpc.StatusCode.UNAUTHENTICATED:
+            await _hear_out(context)
         await refuse(context, wire)
 
     return grpc.stream_stream_rpc_method_handler(run)
+
+
+async def _hear_out(context: ServicerContext) -> None:
+    """Take what a client is about to send, for a moment. Where a stream is refused while the client still writes,
+    grpc's asyncio client tells of its failed write (INTERNAL) and not of the refusal."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_HEAR_OUT_SECONDS):
+            while await context.read() is not grpc.aio.EOF:
+                pass
 
 
 class _Stream:

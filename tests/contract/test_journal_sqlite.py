@@ -36,6 +36,7 @@ from tests.contracts.journal_compliance import (
     purge_all,
 )
 from tests.contracts.journal_queues import IngestionContract, RuleContract, SessionContract
+from tests.contracts.journal_quotas import QuotaContract
 
 
 @pytest.fixture
@@ -92,6 +93,10 @@ class TestSessions(SessionContract):
 
 
 class TestIngestions(IngestionContract):
+    pass
+
+
+class TestQuotas(QuotaContract):
     pass
 
 

@@ -208,6 +208,20 @@ class IngestionContract:
         assert queue(journal, "i3", ZHANG, max_backlog=3, max_backlog_per_user=1) == "i3"
         assert journal.backlog() == (3, NOON_US)
 
+    def test_backlog_is_bounded_for_each_tenant(self, journal: AllPorts) -> None:
+        def of(tenant: str, ingestion_id: str) -> str:
+            new = NewIngestion(ingestion_id, tenant, ALICE, "", "{}", "teller", NOON_US)
+            return journal.enqueue(new, max_backlog=9, max_backlog_per_user=9, max_backlog_per_tenant=2)
+
+        of("甲", "a1")
+        of("甲", "a2")
+        with pytest.raises(BacklogFull):
+            of("甲", "a3")
+        assert of("乙", "b1") == "b1"
+        claimed = journal.claim(now_us=NOON_US, lease_us=100, limit=1, except_tenants=["甲"])
+        assert [job.ingestion_id for job in claimed] == ["b1"]
+        assert journal.claim(now_us=NOON_US, lease_us=100, limit=1, except_tenants=["甲", "乙"]) == []
+
     def test_claim_is_oldest_first_one_per_user_and_exclusive(self, journal: AllPorts) -> None:
         for ingestion_id, user_id in (("a1", ALICE), ("a2", ALICE), ("z1", ZHANG), ("l1", "李四")):
             queue(journal, ingestion_id, user_id)

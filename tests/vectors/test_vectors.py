@@ -42,6 +42,9 @@ NOT_BY_REQUEST = {
     "PERMISSION_DENIED": "not raised by this version",
     "SCOPE_MISSING": "needs a credential without the scope",
     "USER_MISMATCH": "needs a credential that is bound to one user",
+    "QUOTA_REACHED": "needs a user with as many memories as the quota allows",
+    "RATE_LIMITED": "needs more calls a second than a tenant or user may send",
+    "CONCURRENCY_LIMITED": "needs more calls at once than a tenant or user may have",
     "DATA_CORRUPT": "needs a file that was tampered with",
     "INTERNAL": "needs a fault of the server",
 }

@@ -96,7 +96,7 @@ const (
 	// Status RESOURCE_EXHAUSTED.
 	// Cause: A limit of the service is reached.
 	// Remedy: Wait (google.rpc.RetryInfo, where given), then repeat with a growing pause.
-	// Example: A user holds as many memories as the tenant allows.
+	// Example: A batch of searches whose answer is full before its last one.
 	ErrorReason_ERROR_REASON_EXHAUSTED ErrorReason = 13
 	// Status RESOURCE_EXHAUSTED.
 	// Cause: Too many ingestions wait already; this one was not taken.
@@ -210,6 +210,23 @@ const (
 	// Remedy: Name the user of the credential, or use one that is not bound.
 	// Example: SearchMemories of user `b` with a token whose `user_id` is `a`.
 	ErrorReason_ERROR_REASON_USER_MISMATCH ErrorReason = 35
+	// Status RESOURCE_EXHAUSTED.
+	// Cause: The user or the tenant holds as many memories as it may. Metadata: `quota`, which one, and `limit`.
+	// Changes and deletions are still taken. Remember does not fail for it: it lists the facts under `rejected`.
+	// Remedy: Delete memories, or ask the operator for a higher quota; waiting does not help.
+	// Example: CreateMemory for a user who holds the 100000 memories that the server allows.
+	ErrorReason_ERROR_REASON_QUOTA_REACHED ErrorReason = 36
+	// Status RESOURCE_EXHAUSTED.
+	// Cause: The tenant or the user calls more often than it may; refused at once, before any work. Metadata: `scope`
+	// (`tenant` or `user`) and `kind` (`reads`, `writes` or `model_calls`).
+	// Remedy: Wait as long as google.rpc.RetryInfo says, then repeat.
+	// Example: One user who searches a hundred times a second.
+	ErrorReason_ERROR_REASON_RATE_LIMITED ErrorReason = 37
+	// Status RESOURCE_EXHAUSTED.
+	// Cause: As many calls of the tenant or the user run as it may have at once. Metadata as for RATE_LIMITED.
+	// Remedy: Repeat with a growing pause; google.rpc.RetryInfo says when first.
+	// Example: A tenant whose calls of the model take all places that one tenant may take.
+	ErrorReason_ERROR_REASON_CONCURRENCY_LIMITED ErrorReason = 38
 )
 
 // Enum value maps for ErrorReason.
@@ -251,6 +268,9 @@ var (
 		33: "ERROR_REASON_CERTIFICATE_UNKNOWN",
 		34: "ERROR_REASON_SCOPE_MISSING",
 		35: "ERROR_REASON_USER_MISMATCH",
+		36: "ERROR_REASON_QUOTA_REACHED",
+		37: "ERROR_REASON_RATE_LIMITED",
+		38: "ERROR_REASON_CONCURRENCY_LIMITED",
 	}
 	ErrorReason_value = map[string]int32{
 		"ERROR_REASON_UNSPECIFIED":           0,
@@ -289,6 +309,9 @@ var (
 		"ERROR_REASON_CERTIFICATE_UNKNOWN":   33,
 		"ERROR_REASON_SCOPE_MISSING":         34,
 		"ERROR_REASON_USER_MISMATCH":         35,
+		"ERROR_REASON_QUOTA_REACHED":         36,
+		"ERROR_REASON_RATE_LIMITED":          37,
+		"ERROR_REASON_CONCURRENCY_LIMITED":   38,
 	}
 )
 
@@ -324,7 +347,8 @@ var File_memlane_v1_error_reason_proto protoreflect.FileDescriptor
 const file_memlane_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
 	"\x1dmemlane/v1/error_reason.proto\x12\n" +
-	"memlane.v1*\xa4\t\n" +
+	"memlane.v1*\x89\n" +
+	"\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_REASON_INVALID_FIELD\x10\x01\x12\x1a\n" +
@@ -362,7 +386,10 @@ const file_memlane_v1_error_reason_proto_rawDesc = "" +
 	"\x1aERROR_REASON_TOKEN_EXPIRED\x10 \x12$\n" +
 	" ERROR_REASON_CERTIFICATE_UNKNOWN\x10!\x12\x1e\n" +
 	"\x1aERROR_REASON_SCOPE_MISSING\x10\"\x12\x1e\n" +
-	"\x1aERROR_REASON_USER_MISMATCH\x10#B^\n" +
+	"\x1aERROR_REASON_USER_MISMATCH\x10#\x12\x1e\n" +
+	"\x1aERROR_REASON_QUOTA_REACHED\x10$\x12\x1d\n" +
+	"\x19ERROR_REASON_RATE_LIMITED\x10%\x12$\n" +
+	" ERROR_REASON_CONCURRENCY_LIMITED\x10&B^\n" +
 	"\rio.memlane.v1B\x10ErrorReasonProtoP\x01Z9github.com/memlane/memlane/clients/go/memlanev1;memlanev1b\x06proto3"
 
 var (

@@ -15,6 +15,7 @@ MemlaneError
 │   └── StoreMismatch          the store was made by another embedder or dimension
 ├── Exhausted                  a limit was reached; later may succeed
 │   ├── BacklogFull
+│   ├── QuotaReached           no more memories may be kept until some are deleted
 │   └── ModelThrottled
 ├── Unavailable                a part that is needed does not answer
 │   ├── StoreUnavailable
@@ -132,6 +133,16 @@ class Exhausted(MemlaneError):
 
 class BacklogFull(Exhausted):
     reason = "BACKLOG_FULL"
+
+
+class QuotaReached(Exhausted):
+    reason = "QUOTA_REACHED"
+
+    def __init__(self, quota: str, limit: int) -> None:
+        super().__init__(
+            f"the quota of {limit} {quota} is reached: delete some, or ask for a higher one",
+            metadata={"quota": quota, "limit": str(limit)},
+        )
 
 
 class ModelThrottled(Exhausted):

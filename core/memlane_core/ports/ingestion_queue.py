@@ -1,5 +1,6 @@
 """Conversations that are still to be remembered. All calls block."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -54,12 +55,21 @@ class NewIngestion:
 
 
 class IngestionQueue(Protocol):
-    def enqueue(self, new: NewIngestion, *, max_backlog: int, max_backlog_per_user: int) -> str:
+    def enqueue(
+        self,
+        new: NewIngestion,
+        *,
+        max_backlog: int,
+        max_backlog_per_user: int,
+        max_backlog_per_tenant: int | None = None,
+    ) -> str:
         """Journaled when it returns; returns the ingestion_id (the first one on a replayed request_id).
         Raises BacklogFull, RequestIdReused."""
         ...
 
-    def claim(self, *, now_us: int, lease_us: int, limit: int) -> list[Ingestion]:
+    def claim(
+        self, *, now_us: int, lease_us: int, limit: int, except_tenants: Collection[str] = ()
+    ) -> list[Ingestion]:
         """Due PENDING jobs (and RUNNING ones whose lease ran out), oldest first, at most one per user, now RUNNING.
         A job never overtakes an older unfinished one of the same user: what was said later must be decided later."""
         ...

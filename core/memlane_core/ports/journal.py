@@ -41,6 +41,29 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """Memories that may be kept at once, expired and deleted ones not counted; None = no bound."""
+
+    per_user: int | None = None
+    per_tenant: int | None = None
+    """Kept approximately across processes: each believes its own count for up to a minute."""
+
+    @property
+    def bounds(self) -> bool:
+        return self.per_user is not None or self.per_tenant is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the tightest quota leaves."""
+
+    left: int
+    name: str
+    """Which quota that is, e.g. "memories per user"."""
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """Changes of one user that become durable together, or not at all."""
 
@@ -61,6 +84,8 @@ class Commit:
     """Makes the answer to keep for replays (JSON) from the positions given to the changes."""
     ingestion_id: str = ""
     """Ingestion that this commit completes: it becomes DONE in the same transaction, `respond` gives its result."""
+    quota: Quota | None = None
+    """Checked in the same transaction, when the commit adds more memories than it deletes; None = no check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +151,13 @@ class Journal(Protocol):
         """One transaction: idempotency, epoch and head checks; one hash-chained event per change; revisions; the
         rows pending for the vector store. Durable when it returns.
 
-        Raises RequestIdReused, ForgottenMeanwhile or LostRace (also for a change of a memory that is not at the
-        revision before it); nothing was written then.
+        Raises RequestIdReused, ForgottenMeanwhile, QuotaReached or LostRace (also for a change of a memory that is not
+        at the revision before it); nothing was written then.
         """
+        ...
+
+    def room(self, tenant: str, user_id: str, quota: Quota, *, now_seconds: int) -> Room:
+        """How many memories more the user may have. `quota` must bound something."""
         ...
 
     def find_replay(self, tenant: str, user_id: str, request: RequestStamp) -> Replay | None:

@@ -4,7 +4,8 @@ import asyncio
 import json
 import logging
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,7 +34,7 @@ from .codec import (
     message_to_json,
     result_from_json,
 )
-from .offload import Offload
+from .offload import Offload, work_for
 from .remember import RememberCommand, RememberService
 
 _log = logging.getLogger(__name__)
@@ -51,6 +52,8 @@ class IngestionPolicy:
     """Time for one attempt; a lease is twice as long."""
     max_backlog: int = 10_000
     max_backlog_per_user: int = 100
+    max_backlog_per_tenant: int | None = None
+    """None = no bound of its own."""
     poll_seconds: float = 1.0
 
 
@@ -83,6 +86,7 @@ class IngestionService:
         self._wake = asyncio.Event()
         self._running: dict[tuple[str, str], set[asyncio.Task[None]]] = defaultdict(set)
         self._waiters: dict[str, list[asyncio.Future[RememberResult]]] = defaultdict(list)
+        self._waiting: dict[tuple[str, str], set[asyncio.Future[RememberResult]]] = defaultdict(set)
         self._slots = asyncio.Semaphore(policy.workers)
         self._closed = False
 
@@ -103,6 +107,7 @@ class IngestionService:
                 ),
                 max_backlog=self._policy.max_backlog,
                 max_backlog_per_user=self._policy.max_backlog_per_user,
+                max_backlog_per_tenant=self._policy.max_backlog_per_tenant,
             )
         )
         self._wake.set()
@@ -143,6 +148,7 @@ class IngestionService:
         DeadlineExceeded; the job goes on in either case."""
         future: asyncio.Future[RememberResult] = asyncio.get_running_loop().create_future()
         self._waiters[ingestion_id].append(future)
+        self._waiting[call.tenant, user_id].add(future)
         try:
             status = await self.get(call, user_id, ingestion_id)
             if status.result is not None:
@@ -161,11 +167,18 @@ class IngestionService:
             waiters.remove(future)
             if not waiters:
                 del self._waiters[ingestion_id]
+            self._waiting[call.tenant, user_id].discard(future)
+            if not self._waiting[call.tenant, user_id]:
+                del self._waiting[call.tenant, user_id]
 
     def cancel_user(self, tenant: str, user_id: str) -> None:
         """Stop work in flight for a user who was forgotten; the journal refuses its commit in any case."""
         for task in self._running.get((tenant, user_id), ()):
             task.cancel()
+        # A job that had not begun is gone from the queue: nobody else would ever tell those who wait for it.
+        for future in self._waiting.get((tenant, user_id), ()):
+            if not future.done():
+                future.set_exception(ForgottenMeanwhile("the user was forgotten meanwhile"))
 
     async def run_forever(self) -> None:
         """Takes due jobs until cancelled; call `close` first. A job cut short is run again at the next start."""
@@ -184,12 +197,11 @@ class IngestionService:
         await self._slots.acquire()
         self._slots.release()
         try:
-            jobs = await self._offload(
-                self._queue.claim,
-                now_us=self._now_us(),
-                lease_us=int(2 * self._policy.job_seconds * 1_000_000),
-                limit=1,
-            )
+            # The tenants that hold their share of the workers come after all others.
+            busy = self._busy_tenants()
+            jobs = await self._due(busy)
+            if not jobs and busy:
+                jobs = await self._due(())
         except Unavailable as error:
             _log.warning("ingestion queue: %s", error.reason)
             return False
@@ -201,6 +213,20 @@ class IngestionService:
             task.add_done_callback(partial(self._finished, key))
         return bool(jobs)
 
+    async def _due(self, except_tenants: Collection[str]) -> list[Ingestion]:
+        return await self._offload(
+            self._queue.claim,
+            now_us=self._now_us(),
+            lease_us=int(2 * self._policy.job_seconds * 1_000_000),
+            limit=1,
+            except_tenants=except_tenants,
+        )
+
+    def _busy_tenants(self) -> list[str]:
+        running = Counter(tenant for tenant, _ in self._running)
+        share = max(self._policy.workers // 2, 1)
+        return [tenant for tenant, count in running.items() if count >= share]
+
     def _finished(self, key: tuple[str, str], task: asyncio.Task[None]) -> None:
         self._slots.release()
         self._running[key].discard(task)
@@ -209,6 +235,7 @@ class IngestionService:
         self._wake.set()
 
     async def _run(self, job: Ingestion) -> None:
+        work_for(job.tenant)
         call = Call(job.tenant, job.actor, Deadline.after(self._policy.job_seconds))
         try:
             async with asyncio.timeout(self._policy.job_seconds):

@@ -1,7 +1,7 @@
 """Memories one by one: create, get, update, delete, list, history."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -20,6 +20,7 @@ from ..ports.journal import (
     Journal,
     LostRace,
     MemoryPage,
+    Quota,
     RequestStamp,
     RevisionQuery,
 )
@@ -101,7 +102,9 @@ class MemoryService:
         writer: MemoryWriter,
         offload: Offload,
         clock: Clock,
+        quota: Callable[[str], Quota] = lambda tenant: Quota(),
     ) -> None:
+        self._quota = quota
         self._embedder = embedder
         self._blocks = blocks
         self._journal = journal
@@ -272,6 +275,7 @@ class MemoryService:
                     changes=(change,),
                     request=request,
                     respond=respond,
+                    quota=self._quota(call.tenant),
                 )
             )
         except LostRace:

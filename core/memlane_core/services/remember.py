@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..domain.conversation import Extraction, Fact, Message, RejectedFact
 from ..domain.decision import Candidate, Decision, FactToDecide, Operation, RememberResult
-from ..domain.errors import Aborted
+from ..domain.errors import Aborted, QuotaReached
 from ..domain.ids import new_memory_id
 from ..domain.memory import Action, DeciderKind
 from ..guards import GuardPolicy, guard, redact
@@ -18,7 +18,7 @@ from ..ports.clock import Clock
 from ..ports.decider import Decider, DecisionRequest
 from ..ports.embedder import Embedder, Vectors
 from ..ports.extractor import ExtractionRequest, Extractor
-from ..ports.journal import Commit, Journal, LostRace, RequestStamp
+from ..ports.journal import Commit, Journal, LostRace, Quota, RequestStamp, Room
 from .blocks import UserBlocks
 from .call import Call
 from .codec import result_from_json, result_to_json
@@ -85,6 +85,7 @@ class RememberService:
         offload: Offload,
         clock: Clock,
         policy: RememberPolicy,
+        quota: Callable[[str], Quota] = lambda tenant: Quota(),
         on_operation: Callable[[Operation], None] = lambda operation: None,
         on_guard: Callable[[str], None] = lambda name: None,
     ) -> None:
@@ -98,6 +99,7 @@ class RememberService:
         self._offload = offload
         self._clock = clock
         self._policy = policy
+        self._quota = quota
         self._on_operation = on_operation
         self._on_guard = on_guard
         self._decide_locks = KeyedLocks()
@@ -130,7 +132,8 @@ class RememberService:
             for _ in range(_DECIDE_AGAIN):
                 try:
                     return await self._decide_and_apply(call, command, extraction, vectors, epoch)
-                except LostRace:
+                except (LostRace, QuotaReached):
+                    # Somebody else of the tenant may have taken the last place; the next try then rejects the fact.
                     continue
         raise Aborted("the user's memories kept changing while deciding; try again")
 
@@ -175,7 +178,14 @@ class RememberService:
         staging = Staging(
             block, user_id=command.user_id, now=int(self._clock.now()), candidates=self._policy.candidates
         )
-        run = _Run(self._policy, command.session_id, staging, list(extraction.rejected), self._on_guard)
+        run = _Run(
+            self._policy,
+            command.session_id,
+            staging,
+            list(extraction.rejected),
+            self._on_guard,
+            await self._room(call, command.user_id),
+        )
         proposals = await self._ask_model(call, extraction.facts, vectors, staging)
         for i, fact in enumerate(extraction.facts):
             candidates = staging.candidates(vectors[i])
@@ -189,6 +199,15 @@ class RememberService:
         if command.validate_only:
             return result
         return await self._commit(call, command, staging, result, state.head, epoch)
+
+    async def _room(self, call: Call, user_id: str) -> Room | None:
+        """None = as much as anybody likes."""
+        quota = self._quota(call.tenant)
+        if not quota.bounds:
+            return None
+        return await self._offload(
+            self._journal.room, call.tenant, user_id, quota, now_seconds=int(self._clock.now())
+        )
 
     async def _ask_model(
         self, call: Call, facts: Sequence[Fact], vectors: Vectors, staging: Staging
@@ -240,6 +259,7 @@ class RememberService:
                 request=command.request,
                 respond=respond,
                 ingestion_id=command.ingestion_id,
+                quota=self._quota(call.tenant),
             )
         )
         if committed.replay is not None:
@@ -260,7 +280,9 @@ class _Run:
         staging: Staging,
         rejected: list[RejectedFact],
         on_guard: Callable[[str], None],
+        room: Room | None,
     ) -> None:
+        self._room = room
         self._on_guard = on_guard
         self._policy = policy
         self._session_id = session_id
@@ -288,6 +310,11 @@ class _Run:
         target = next((c for c in candidates if c.memory.memory_id == decision.target_id), None)
         if decision.action is Action.NOOP and target is not None and _lasts_longer(fact, target):
             decision = replace(decision, action=Action.UPDATE, content=target.memory.content)
+        adds = decision.action is Action.ADD or (decision.action is not Action.NOOP and target is None)
+        if adds and self._room is not None and self._staging.net_additions >= self._room.left:
+            # Named, never dropped: the caller sees which facts found no place.
+            self.rejected.append(RejectedFact(fact.content, _full(self._room)))
+            return
         if decision.action is Action.NOOP:
             operation = noop(decision, target, proposal.decider)
         else:
@@ -324,6 +351,10 @@ class _Run:
             decider=decider,
             similarity=target.similarity if target else None,
         )
+
+
+def _full(room: Room) -> str:
+    return f"the quota of {room.limit} {room.name} is reached"
 
 
 def _lasts_longer(fact: Fact, target: Candidate) -> bool:

@@ -33,6 +33,7 @@ class Staging:
         self._staged: dict[str, tuple[Memory, NDArray[np.float32]] | None] = {}
         self.changes: list[Change] = []
         self.deletions = 0
+        self.additions = 0
 
     def candidates(self, vector: NDArray[np.float32]) -> tuple[Candidate, ...]:
         """The user's nearest live memories, most similar first."""
@@ -48,6 +49,10 @@ class Staging:
         """Whether an earlier fact of this call made or changed any of these memories."""
         return any(c.memory.memory_id in self._staged for c in candidates)
 
+    @property
+    def net_additions(self) -> int:
+        return self.additions - self.deletions
+
     def add(self, fact: Fact, content: str, vector: NDArray[np.float32], memory_id: str, why: Why) -> Memory:
         memory = Memory(
             memory_id=memory_id,
@@ -60,6 +65,7 @@ class Staging:
             revision=1,
         )
         self._stage(Action.ADD, memory, None, vector, why)
+        self.additions += 1
         return memory
 
     def update(self, old: Memory, fact: Fact, content: str, vector: NDArray[np.float32], why: Why) -> Memory:

@@ -236,7 +236,7 @@ class Counter:
         self.inside: list[tuple[str, str, str]] = []
         self.entered = 0
 
-    def enter(self, principal: Principal, path: str, user_id: str) -> None:
+    def enter(self, principal: Principal, path: str, user_id: str, weight: int = 1) -> None:
         if principal.actor == "greedy":
             raise Exhausted("too much")
         self.entered += 1
@@ -244,6 +244,12 @@ class Counter:
 
     def leave(self, principal: Principal, path: str, user_id: str) -> None:
         self.inside.remove((principal.tenant, path, user_id))
+
+    def open_stream(self, principal: Principal) -> None:
+        self.inside.append((principal.tenant, "stream", ""))
+
+    def close_stream(self, principal: Principal) -> None:
+        self.inside.remove((principal.tenant, "stream", ""))
 
 
 class TestPermission:

@@ -101,7 +101,7 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """Status RESOURCE_EXHAUSTED.
     Cause: A limit of the service is reached.
     Remedy: Wait (google.rpc.RetryInfo, where given), then repeat with a growing pause.
-    Example: A user holds as many memories as the tenant allows.
+    Example: A batch of searches whose answer is full before its last one.
     """
     ERROR_REASON_BACKLOG_FULL: _ErrorReason.ValueType  # 14
     """Status RESOURCE_EXHAUSTED.
@@ -237,6 +237,26 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     Remedy: Name the user of the credential, or use one that is not bound.
     Example: SearchMemories of user `b` with a token whose `user_id` is `a`.
     """
+    ERROR_REASON_QUOTA_REACHED: _ErrorReason.ValueType  # 36
+    """Status RESOURCE_EXHAUSTED.
+    Cause: The user or the tenant holds as many memories as it may. Metadata: `quota`, which one, and `limit`.
+    Changes and deletions are still taken. Remember does not fail for it: it lists the facts under `rejected`.
+    Remedy: Delete memories, or ask the operator for a higher quota; waiting does not help.
+    Example: CreateMemory for a user who holds the 100000 memories that the server allows.
+    """
+    ERROR_REASON_RATE_LIMITED: _ErrorReason.ValueType  # 37
+    """Status RESOURCE_EXHAUSTED.
+    Cause: The tenant or the user calls more often than it may; refused at once, before any work. Metadata: `scope`
+    (`tenant` or `user`) and `kind` (`reads`, `writes` or `model_calls`).
+    Remedy: Wait as long as google.rpc.RetryInfo says, then repeat.
+    Example: One user who searches a hundred times a second.
+    """
+    ERROR_REASON_CONCURRENCY_LIMITED: _ErrorReason.ValueType  # 38
+    """Status RESOURCE_EXHAUSTED.
+    Cause: As many calls of the tenant or the user run as it may have at once. Metadata as for RATE_LIMITED.
+    Remedy: Repeat with a growing pause; google.rpc.RetryInfo says when first.
+    Example: A tenant whose calls of the model take all places that one tenant may take.
+    """
 
 class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
     """Every error that the service raises carries google.rpc.ErrorInfo with `domain` = "memlane.io" and `reason` = the
@@ -324,7 +344,7 @@ ERROR_REASON_EXHAUSTED: ErrorReason.ValueType  # 13
 """Status RESOURCE_EXHAUSTED.
 Cause: A limit of the service is reached.
 Remedy: Wait (google.rpc.RetryInfo, where given), then repeat with a growing pause.
-Example: A user holds as many memories as the tenant allows.
+Example: A batch of searches whose answer is full before its last one.
 """
 ERROR_REASON_BACKLOG_FULL: ErrorReason.ValueType  # 14
 """Status RESOURCE_EXHAUSTED.
@@ -459,5 +479,25 @@ Cause: The credential is bound to one user, and the request names another one, n
 Whether the other user exists makes no difference.
 Remedy: Name the user of the credential, or use one that is not bound.
 Example: SearchMemories of user `b` with a token whose `user_id` is `a`.
+"""
+ERROR_REASON_QUOTA_REACHED: ErrorReason.ValueType  # 36
+"""Status RESOURCE_EXHAUSTED.
+Cause: The user or the tenant holds as many memories as it may. Metadata: `quota`, which one, and `limit`.
+Changes and deletions are still taken. Remember does not fail for it: it lists the facts under `rejected`.
+Remedy: Delete memories, or ask the operator for a higher quota; waiting does not help.
+Example: CreateMemory for a user who holds the 100000 memories that the server allows.
+"""
+ERROR_REASON_RATE_LIMITED: ErrorReason.ValueType  # 37
+"""Status RESOURCE_EXHAUSTED.
+Cause: The tenant or the user calls more often than it may; refused at once, before any work. Metadata: `scope`
+(`tenant` or `user`) and `kind` (`reads`, `writes` or `model_calls`).
+Remedy: Wait as long as google.rpc.RetryInfo says, then repeat.
+Example: One user who searches a hundred times a second.
+"""
+ERROR_REASON_CONCURRENCY_LIMITED: ErrorReason.ValueType  # 38
+"""Status RESOURCE_EXHAUSTED.
+Cause: As many calls of the tenant or the user run as it may have at once. Metadata as for RATE_LIMITED.
+Remedy: Repeat with a growing pause; google.rpc.RetryInfo says when first.
+Example: A tenant whose calls of the model take all places that one tenant may take.
 """
 global___ErrorReason = ErrorReason

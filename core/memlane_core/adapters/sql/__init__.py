@@ -16,6 +16,7 @@ from .engine import Database
 from .history import HistoryMixin
 from .ingestions import IngestionsMixin
 from .journal import JournalMixin
+from .quotas import TenantCounts
 from .rules import RulesMixin
 from .schema import SCHEMA_VERSION, chain_head, meta, metadata
 from .sessions import SessionsMixin
@@ -38,6 +39,7 @@ class SqlJournal(JournalMixin, HistoryMixin, SessionsMixin, IngestionsMixin, Rul
         Raises InvalidArgument for a URL of another kind, JournalUnavailable when the database cannot be
         opened, StoreMismatch when its tables are of another version.
         """
+        self._tenant_counts = TenantCounts()
         self._db = Database(url, busy_timeout_seconds=busy_timeout_seconds, readers=readers)
         try:
             self._journal_id = self._open()

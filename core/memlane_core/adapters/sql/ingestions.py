@@ -1,5 +1,6 @@
 """The IngestionQueue port: conversations that are still to be remembered."""
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import Connection, exists, func, insert, select, update
@@ -30,7 +31,14 @@ def insert_ingestion(connection: Connection, new: NewIngestion, *, epoch: int) -
 class IngestionsMixin(SqlBase):
     """See ports/ingestion_queue.py for the contract of every method."""
 
-    def enqueue(self, new: NewIngestion, *, max_backlog: int, max_backlog_per_user: int) -> str:
+    def enqueue(
+        self,
+        new: NewIngestion,
+        *,
+        max_backlog: int,
+        max_backlog_per_user: int,
+        max_backlog_per_tenant: int | None = None,
+    ) -> str:
         require_text(
             tenant=new.tenant, user_id=new.user_id, session_id=new.session_id,
             ingestion_id=new.ingestion_id, actor=new.actor, payload=new.payload,
@@ -44,6 +52,15 @@ class IngestionsMixin(SqlBase):
             if connection.execute(waiting).scalar_one() >= max_backlog:
                 raise BacklogFull(
                     "too many ingestions are waiting", metadata={"max_backlog": str(max_backlog)}
+                )
+            of_tenant = waiting.where(ingestions.c.tenant == new.tenant)
+            if (
+                max_backlog_per_tenant is not None
+                and connection.execute(of_tenant).scalar_one() >= max_backlog_per_tenant
+            ):
+                raise BacklogFull(
+                    "too many ingestions of this tenant are waiting",
+                    metadata={"max_backlog_per_tenant": str(max_backlog_per_tenant)},
                 )
             of_user = waiting.where(ingestions.c.tenant == new.tenant, ingestions.c.user_id == new.user_id)
             if connection.execute(of_user).scalar_one() >= max_backlog_per_user:
@@ -60,7 +77,9 @@ class IngestionsMixin(SqlBase):
                 )  # fmt: skip
         return new.ingestion_id
 
-    def claim(self, *, now_us: int, lease_us: int, limit: int) -> list[Ingestion]:
+    def claim(
+        self, *, now_us: int, lease_us: int, limit: int, except_tenants: Collection[str] = ()
+    ) -> list[Ingestion]:
         older = ingestions.alias("older")
         due = (
             select(ingestions)
@@ -77,6 +96,8 @@ class IngestionsMixin(SqlBase):
             .order_by(ingestions.c.serial)
             .limit(limit)
         )
+        if except_tenants:
+            due = due.where(ingestions.c.tenant.not_in(sorted(except_tenants)))
         # A worker asks often and mostly in vain: look without the write lock first.
         with self._db.read() as connection:
             if connection.execute(due.limit(1)).first() is None:

@@ -24,9 +24,10 @@ from ...ports.journal import (
     UserState,
 )
 from ...ports.vector_store import StoredRow
-from .base import AnswerKind, SqlBase
+from .base import AnswerKind
 from .chain import ChainWriter, NewEvent, commitment, new_salt
 from .engine import require_text
+from .quotas import QuotasMixin
 from .schema import (
     chain_head,
     events,
@@ -249,7 +250,7 @@ class _Writer:
         execute(_INSERT_TEXT, self._texts)
 
 
-class JournalMixin(SqlBase):
+class JournalMixin(QuotasMixin):
     """See ports/journal.py for the contract of every method."""
 
     @property
@@ -267,11 +268,14 @@ class JournalMixin(SqlBase):
                 raise ForgottenMeanwhile("the user was forgotten since this work began")
             if commit.expected_head is not None and commit.expected_head != state.head:
                 raise LostRace
+            self._check_quota(connection, commit)
             positions = self._write_changes(connection, commit)
             head = positions[-1] if positions else state.head
             if positions:
                 self._write_user(connection, commit.tenant, commit.user_id, replace(state, head=head))
             self._answer(connection, commit, positions, head)
+            # While no other write runs: the next one's check has to know of these.
+            self._count(commit)
             return Committed(positions=positions, head=head, first=bool(positions) and state.head == 0)
 
     def _replayed(self, connection: Connection, commit: Commit, state: UserState) -> Committed | None:
