@@ -26,7 +26,7 @@ from memlane_server.interceptors import Edge, Lane, unary
 from memlane_server.permissions import Permission, Reach
 from memlane_server.principal import Caller, Principal, single
 
-from .credentials import Context, bearing, reason, settings, signed
+from tests.support.credentials import Context, bearing, reason, settings, signed
 from .test_interceptors import failure
 
 AUTHORITY = Authority()

@@ -23,7 +23,7 @@ from memlane_server.auth.authenticator import MAX_KNOWN_TOKENS, MAX_TOKEN_BYTES
 from memlane_server.auth.keys import read_jwks
 from memlane_server.principal import SCOPES, Principal
 
-from .credentials import SECRET, Context, bearing, claims, reason, settings, signed
+from tests.support.credentials import SECRET, Context, bearing, claims, reason, settings, signed
 
 EC_KEY = issuing.new_key("ES256")
 RSA_KEY = issuing.new_key("RS256")
