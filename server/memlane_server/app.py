@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import secrets as secrets_module
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -36,7 +36,6 @@ from memlane_core.services.memories import MemoryService
 from memlane_core.services.offload import Offload
 from memlane_core.services.remember import RememberPolicy, RememberService
 from memlane_core.services.rules import RulesService
-from memlane_core.services.search import SearchService
 from memlane_core.services.sessions import SessionService
 from memlane_core.services.sweeper import Retention, Sweeper
 from memlane_core.services.writer import MemoryWriter
@@ -45,11 +44,14 @@ from .auth import Authenticator, Refusals
 from .auth.refusals import Refused
 from .config import Settings
 from .grpc_server import capacity
+from .health import HealthBoard
 from .limits import TenantLimiter
-from .metrics import Metrics
 from .models import minds
 from .principal import Principal, single
 from .services import ServerInfo, Services
+from .telemetry import Telemetry
+from .telemetry.sources import Sources, SourcesCollector
+from .telemetry.stages import TimedDecider, TimedEmbedder, TimedExtractor, TimedSearch
 from .translate import MemoryRecords, message_record
 
 _log = logging.getLogger(__name__)
@@ -64,7 +66,7 @@ class App:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.metrics = Metrics()
+        self.telemetry = Telemetry(settings.metrics, settings.tracing)
         self._lock: int | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._on_ready: Callable[[bool], None] = lambda ready: None
@@ -82,8 +84,10 @@ class App:
             Authenticator(settings.auth, on_refusal=self._refused) if settings.auth.configured else None
         )
         self.journal = SqlJournal(settings.journal_url)
-        self.minds = minds(settings)
-        self.embedder = CachingEmbedder(self.minds.embedder, max_entries=settings.index.query_cache_entries)
+        self.minds = minds(settings, self.telemetry)
+        self.embedder = CachingEmbedder(
+            TimedEmbedder(self.minds.embedder, self.telemetry), max_entries=settings.index.query_cache_entries
+        )
         self.store = MilvusStore(
             settings.milvus_uri,
             collection_prefix=settings.store.collection_prefix,
@@ -104,13 +108,16 @@ class App:
         # One tenant only, or many that are told apart by their credentials.
         share = settings.limits.tenant_share if self.authenticator is not None else 1.0
         threads = settings.server.io_threads
-        self.offload = offload = Offload(threads, per_tenant=math.ceil(share * threads))
+        self.offload = offload = Offload(
+            threads, per_tenant=math.ceil(share * threads), observe=self.telemetry.blocking
+        )
         quota = settings.limits.quota_of_tenants()
         self.limiter = TenantLimiter(
             settings.limits,
             capacity(settings.server),
             share=share,
             model=settings.chat.configured,
+            lag_seconds=self.telemetry.lag.seconds,
             waiting_io=lambda: offload.waiting,
         )
         self.refusals = Refusals(
@@ -124,6 +131,8 @@ class App:
             journal, store, index, offload, positions, write_locks, on_store_state=self._store_state
         )
         blocks = UserBlocks(index, store, journal, offload, positions, write_locks)
+        for part, stage in ((journal, "journal"), (store, "store"), (blocks, "load")):
+            self.telemetry.owns(part, stage)
         memories = MemoryService(
             embedder=self.embedder,
             blocks=blocks,
@@ -134,14 +143,15 @@ class App:
             clock=clock,
             quota=quota,
         )
-        search = SearchService(
+        search = TimedSearch(
             embedder=self.embedder, blocks=blocks, index=index, memories=memories, clock=clock
         )
+        search.telemetry = self.telemetry
         secrets = self.minds.secrets
         remember = RememberService(
-            extractor=self.minds.extractor,
-            decider=self.minds.decider,
-            rules=self.minds.rules,
+            extractor=TimedExtractor(self.minds.extractor, self.telemetry),
+            decider=TimedDecider(self.minds.decider, self.telemetry),
+            rules=TimedDecider(self.minds.rules, self.telemetry),
             embedder=self.embedder,
             blocks=blocks,
             journal=journal,
@@ -154,8 +164,8 @@ class App:
                 guards=GuardPolicy(max_deletions=settings.memory.max_deletions_per_call),
             ),
             quota=quota,
-            on_operation=self.metrics.operation,
-            on_guard=self.metrics.guard,
+            on_operation=self.telemetry.metrics.operation,
+            on_guard=self.telemetry.metrics.guard,
         )
         sessions = SessionService(
             store=journal, offload=offload, clock=clock, secrets=secrets, record_factory=message_record
@@ -256,6 +266,34 @@ class App:
             zone=ZoneInfo(settings.context.time_zone),
         )
 
+    def expose(
+        self, board: HealthBoard, in_flight: Callable[[], Sequence[tuple[str, int, int | None]]]
+    ) -> None:
+        """Let metrics and probes tell of all parts. After `wire`, before `start`."""
+        info = self._info()
+        self.telemetry.board = board
+        self.telemetry.metrics.registry.register(
+            SourcesCollector(
+                Sources(
+                    build={
+                        "version": info.version,
+                        "embedder": info.embedder_model,
+                        "vector_store": info.vector_store_engine,
+                        "journal": info.journal_engine,
+                    },
+                    embedder=self.embedder,
+                    index=self.index.stats,
+                    offload=self.offload,
+                    limiter=self.limiter,
+                    backlog=self.journal.backlog,
+                    store_up=lambda: self.writer.store_up,
+                    in_flight=in_flight,
+                    now=self.clock.now,
+                ),
+                self.settings.metrics,
+            )
+        )
+
     def _info(self, *deciders: DeciderKind) -> ServerInfo:
         store = self.store.describe()
         return ServerInfo(
@@ -274,12 +312,7 @@ class App:
         `on_ready` is told whenever the service becomes ready or stops being so. Raises Unavailable.
         """
         self._on_ready = on_ready
-        port = self.settings.metrics.port
-        if port is not None:
-            try:
-                self.metrics.serve(port)
-            except OSError:
-                raise FailedPrecondition(f"metrics.port {port} is taken on 127.0.0.1") from None
+        self.telemetry.start()
         await self.offload(kernels.warm_up)
         replayed = await self.writer.replay_pending()
         if replayed:
@@ -357,6 +390,7 @@ class App:
         if hasattr(self, "minds"):
             await self.minds.close()
         await asyncio.to_thread(self.close)
+        await self.telemetry.stop()
 
     def close(self) -> None:
         """Undo `open`; blocks."""

@@ -22,6 +22,7 @@ from .auth.settings import AuthSettings
 from .console.settings import ConsoleSettings
 from .limits.settings import LimitsSettings
 from .principal import TENANT_PATTERN
+from .telemetry.settings import MetricsSettings, TracingSettings
 
 CONFIG_FILE_VARIABLE = "MEMLANE_CONFIG"
 Positive = Annotated[int, Field(gt=0)]
@@ -189,11 +190,6 @@ class LogSettings(_Section):
     format: Literal["json", "text"] = "text"
 
 
-class MetricsSettings(_Section):
-    port: int | None = Field(None, ge=1, le=65535)
-    """Prometheus' /metrics on 127.0.0.1; None = off."""
-
-
 class Settings(BaseSettings):
     """All that can be set. A variable is MEMLANE_ and the path in capitals: MEMLANE_SERVER__PORT=7071."""
 
@@ -223,6 +219,7 @@ class Settings(BaseSettings):
     limits: LimitsSettings = LimitsSettings()
     log: LogSettings = LogSettings()
     metrics: MetricsSettings = MetricsSettings()
+    tracing: TracingSettings = TracingSettings()
     console: ConsoleSettings = ConsoleSettings()
 
     @classmethod

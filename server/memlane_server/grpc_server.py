@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import grpc
@@ -51,13 +51,22 @@ _MODEL_CALLS = frozenset({"Remember", "EndSession", "Chat"})
 _BULK_CALLS = frozenset({"ExportUser", "VerifyAuditLog", "PurgeExpired"})
 _FREE_CALLS = frozenset({"Echo", "GetServerInfo"})
 
+Wrap = Callable[[grpc.RpcMethodHandler, str], grpc.RpcMethodHandler]
+"""Puts something around the handler of a path when it is registered."""
+
 
 class GrpcServer:
     """Serves `services` until `stop`. Health is what the board says."""
 
     def __init__(
-        self, settings: Settings, services: Services, board: HealthBoard, on_call: OnCall | None = None
+        self,
+        settings: Settings,
+        services: Services,
+        board: HealthBoard,
+        on_call: OnCall | None = None,
+        wrap: Wrap = lambda handler, path: handler,
     ) -> None:
+        self._wrap = wrap
         self._settings: ServerSettings = settings.server
         self._board = board
         self._edge = Edge(
@@ -115,9 +124,16 @@ class GrpcServer:
         path = f"/{method.containing_service.full_name}/{method.name}"
         request_type: type[Message] = GetMessageClass(method.input_type)
         if method.client_streaming:
-            return bidi(self._edge, self._streams, self._fast, path, request_type, function, may_wait)
-        wrap = server_stream if method.server_streaming else unary
-        return wrap(self._edge, self._lane(method.name), path, request_type, function)
+            handler = bidi(self._edge, self._streams, self._fast, path, request_type, function, may_wait)
+        else:
+            kind = server_stream if method.server_streaming else unary
+            handler = kind(self._edge, self._lane(method.name), path, request_type, function)
+        return self._wrap(handler, path)
+
+    def in_flight(self) -> list[tuple[str, int, int | None]]:
+        """Name, calls under way and bound (None = none) of each lane. From any thread."""
+        lanes = (self._fast, self._slow, self._bulk, self._streams, self._free)
+        return [(lane.name, lane.running, lane.limit) for lane in lanes]
 
     def _lane(self, name: str) -> Lane:
         lanes = {lane.name: lane for lane in (self._fast, self._slow, self._bulk, self._free)}

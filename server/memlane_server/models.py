@@ -18,6 +18,7 @@ from memlane_core.ports.chat_model import ChatModel
 from memlane_core.ports.decider import Decider
 from memlane_core.ports.embedder import Embedder
 from memlane_core.ports.extractor import Extractor
+from memlane_core.ports.model_observer import ModelObserver
 from memlane_core.services.chat import MODEL_SETTING
 
 from .config import EmbeddingSettings, ModelSettings, Settings
@@ -46,12 +47,12 @@ class Minds:
             await self.client.close()
 
 
-def minds(settings: Settings) -> Minds:
-    """Raises NotConfigured naming the setting that is missing."""
-    embedder = _embedder(settings.embedding)
+def minds(settings: Settings, observer: ModelObserver | None = None) -> Minds:
+    """`observer` is told of each call of a model. Raises NotConfigured naming the setting that is missing."""
+    embedder = _embedder(settings.embedding, observer)
     secrets = SecretPolicy(frozenset(settings.memory.secret_kinds), settings.memory.keep_last_four)
     rules = RulesDecider(nomination_threshold=embedder.nomination_threshold)
-    client = _chat_client(settings.chat) if settings.chat.configured else None
+    client = _chat_client(settings.chat, observer) if settings.chat.configured else None
 
     def cut(text: str) -> str:
         return redact(text, secrets).text
@@ -73,7 +74,7 @@ def minds(settings: Settings) -> Minds:
     )
 
 
-def _embedder(settings: EmbeddingSettings) -> Embedder:
+def _embedder(settings: EmbeddingSettings, observer: ModelObserver | None) -> Embedder:
     if settings.provider == "local":
         return LocalEmbedder()
     if not settings.base_url:
@@ -84,10 +85,11 @@ def _embedder(settings: EmbeddingSettings) -> Embedder:
         model=settings.model,
         dimension=settings.dimension,
         timeout_seconds=settings.timeout_seconds,
+        observer=observer,
     )
 
 
-def _chat_client(settings: ModelSettings) -> ChatClient:
+def _chat_client(settings: ModelSettings, observer: ModelObserver | None) -> ChatClient:
     return ChatClient(
         ChatSettings(
             base_url=settings.base_url,
@@ -97,5 +99,6 @@ def _chat_client(settings: ModelSettings) -> ChatClient:
             timeout_seconds=settings.timeout_seconds,
             token_parameter=TokenParameter(settings.token_parameter),
             max_output_tokens=settings.max_output_tokens,
-        )
+        ),
+        observer=observer,
     )

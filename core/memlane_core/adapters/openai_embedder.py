@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..domain.errors import ModelUnavailable, NotConfigured
 from ..ports.embedder import Vectors
+from ..ports.model_observer import ModelAnswer, ModelObserver, ModelWatch, NoObserver
 from .openai.calls import CallTime, RetryPolicy, open_client, request_timeout, server_of, with_retries
 from .unit_vectors import to_unit
 
@@ -76,6 +77,7 @@ class OpenAIEmbedder:
         timeout_seconds: float,
         nomination_threshold: float = NOMINATION_THRESHOLD,
         retry: RetryPolicy | None = None,
+        observer: ModelObserver | None = None,
     ) -> None:
         """
         Args:
@@ -93,6 +95,7 @@ class OpenAIEmbedder:
         self._timeout_seconds = timeout_seconds
         self._nomination_threshold = nomination_threshold
         self._retry = retry or RetryPolicy()
+        self._observer = observer or NoObserver()
         self._server = server_of(base_url)
         self._client = open_client(base_url=base_url, api_key=api_key, timeout_seconds=timeout_seconds)
         self._dialect = _Dialect()
@@ -140,12 +143,13 @@ class OpenAIEmbedder:
     async def _embed(self, texts: list[str], call_time: CallTime) -> NDArray[np.float32]:
         """Vectors as the server gave them, shape (len(texts), dimension). What it finds too large is asked for in
         halves, down to single texts and then to their beginnings: one over-long text does not fail the others."""
-        answer = await with_retries(
-            lambda remaining_seconds: self._request(texts, remaining_seconds),
-            server=self._server,
-            call_time=call_time,
-            policy=self._retry,
-        )
+        with self._observer.watch("embeddings", self._model, self._server) as watch:
+            answer = await with_retries(
+                lambda remaining_seconds: self._request(texts, remaining_seconds, watch),
+                server=self._server,
+                call_time=call_time,
+                policy=self._retry,
+            )
         if not isinstance(answer, _TooLarge):
             return answer
         if len(texts) > 1:
@@ -168,7 +172,9 @@ class OpenAIEmbedder:
         )
         return await self._embed([text[: len(text) // 2]], call_time)
 
-    async def _request(self, texts: list[str], remaining_seconds: float) -> NDArray[np.float32] | _TooLarge:
+    async def _request(
+        self, texts: list[str], remaining_seconds: float, watch: ModelWatch
+    ) -> NDArray[np.float32] | _TooLarge:
         """One request, again in a poorer dialect where the server refuses ours. Raises the SDK's errors."""
         while True:
             dialect = self._dialect
@@ -192,6 +198,7 @@ class OpenAIEmbedder:
                 else:
                     raise
             else:
+                watch.answered(_answer_of(answer))
                 return self._vectors(answer, len(texts))
 
     def _vectors(self, answer: Any, count: int) -> NDArray[np.float32]:
@@ -231,6 +238,12 @@ class OpenAIEmbedder:
         return ModelUnavailable(
             f"the model server {self._server} answered with {what}", metadata={"server": self._server}
         )
+
+
+def _answer_of(answer: Any) -> ModelAnswer:
+    model = getattr(answer, "model", None)
+    tokens = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
+    return ModelAnswer(model if isinstance(model, str) else "", tokens if isinstance(tokens, int) else 0, 0)
 
 
 def prepare(text: str) -> str:

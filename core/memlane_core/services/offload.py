@@ -34,7 +34,11 @@ class Offload:
     """
 
     def __init__(
-        self, threads: int, *, per_tenant: int | None = None, observe: Observe = lambda function: nullcontext()
+        self,
+        threads: int,
+        *,
+        per_tenant: int | None = None,
+        observe: Observe = lambda function: nullcontext(),
     ) -> None:
         """`per_tenant`: threads that one tenant may hold at once, so that one whose work hangs does not stop the
         others; None = all."""

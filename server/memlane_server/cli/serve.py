@@ -65,7 +65,9 @@ async def serve(settings: Settings, app: App | None = None) -> None:
     try:
         await asyncio.to_thread(app.open)
         services = app.wire()
-        grpc_server = GrpcServer(settings, services, board)
+        telemetry = app.telemetry
+        grpc_server = GrpcServer(settings, services, board, telemetry.ended, telemetry.traced)
+        app.expose(board, grpc_server.in_flight)
         if settings.console.enabled:
             page = _console(settings, app, services.caller, grpc_server, board)
         port = await grpc_server.start()

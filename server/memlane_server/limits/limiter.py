@@ -40,24 +40,25 @@ class _Buckets:
     __slots__ = ("by_kind",)
 
     def __init__(self, allowance: Allowance, now: float) -> None:
-        self.by_kind = {kind: Bucket(allowance.of(kind), now) for kind in _LIMITED}
+        self.by_kind = tuple(Bucket(allowance.of(kind), now) for kind in _LIMITED)
 
     @property
     def idle(self) -> bool:
-        return not any(bucket.running for bucket in self.by_kind.values())
+        return not any(bucket.running for bucket in self.by_kind)
 
 
 class _Tenant(_Buckets):
     __slots__ = ("admitted", "in_lane", "in_window", "limits", "streams")
 
-    def __init__(self, tenant_limits: TenantLimits, now: float) -> None:
+    def __init__(self, tenant_limits: TenantLimits, lanes: int, now: float) -> None:
         super().__init__(tenant_limits.tenant, now)
         self.limits = tenant_limits
-        self.in_lane: Counter[str] = Counter()
+        self.in_lane = [0] * lanes
         self.streams = 0
         self.in_window = 0
         """Calls let in since the window began."""
-        self.admitted: Counter[Kind] = Counter()
+        self.admitted = [0] * len(_LIMITED)
+        """Calls let in, in the order of _LIMITED."""
 
     @property
     def idle(self) -> bool:
@@ -73,7 +74,9 @@ class _Rpc:
     """What is known of an RPC before any call of it."""
 
     kind: Kind
-    lane: str
+    bucket: int
+    """Place of the kind in _LIMITED; numbers, since an enum's hash is a call of Python code."""
+    lane: int
     lane_share: int
     """Calls of the lane that one tenant may have at once."""
 
@@ -98,7 +101,9 @@ class TenantLimiter:
         self._max_lag_seconds = settings.max_loop_lag_ms / 1000
         self._waiting_io = waiting_io
         self._clock = clock
-        self._rpcs = {path: _rpc(path, capacity, share, model) for path in {*KINDS, *capacity.lanes}}
+        lanes = sorted({lane for lane, _ in capacity.lanes.values()} | {""})
+        self._lane_count = len(lanes)
+        self._rpcs = {path: _rpc(path, capacity, share, model, lanes) for path in {*KINDS, *capacity.lanes}}
         self._stream_share = _part(capacity.streams, share)
         self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
         self._users: OrderedDict[tuple[str, str], _Buckets] = OrderedDict()
@@ -115,7 +120,7 @@ class TenantLimiter:
     def admitted(self) -> dict[str, dict[str, int]]:
         """Calls let in by tenant and kind, since the tenant was first seen. From any thread."""
         return {
-            name: {kind.value: n for kind, n in list(tenant.admitted.items())}
+            name: {kind.value: count for kind, count in zip(_LIMITED, tenant.admitted, strict=True)}
             for name, tenant in list(self._tenants.items())
         }
 
@@ -137,18 +142,18 @@ class TenantLimiter:
             raise Overloaded(
                 "too much waits for the disk and the store already", retry_after_seconds=_RETRY_SECONDS
             )
-        bucket = tenant.by_kind[kind]
+        bucket = tenant.by_kind[rpc.bucket]
         self._check(bucket, "tenant", kind, now, weight)
         if tenant.in_lane[rpc.lane] >= rpc.lane_share:
             raise self._concurrency("tenant", kind, rpc.lane_share)
         if user_id and len(user_id) <= limits.MAX_USER_ID_BYTES:
-            own = self._user(principal.tenant, user_id, tenant.limits, now).by_kind[kind]
+            own = self._user(principal.tenant, user_id, tenant.limits, now).by_kind[rpc.bucket]
             self._check(own, "user", kind, now, weight)
             own.enter(weight)
         bucket.enter(weight)
         tenant.in_lane[rpc.lane] += 1
         tenant.in_window += weight
-        tenant.admitted[kind] += weight
+        tenant.admitted[rpc.bucket] += weight
 
     def leave(self, principal: Principal, path: str, user_id: str) -> None:
         """The call that entered has ended."""
@@ -156,10 +161,10 @@ class TenantLimiter:
         if rpc.kind is Kind.FREE:
             return
         tenant = self._tenants[principal.tenant]
-        tenant.by_kind[rpc.kind].leave()
+        tenant.by_kind[rpc.bucket].leave()
         tenant.in_lane[rpc.lane] -= 1
         if user_id and len(user_id) <= limits.MAX_USER_ID_BYTES:
-            self._users[principal.tenant, user_id].by_kind[rpc.kind].leave()
+            self._users[principal.tenant, user_id].by_kind[rpc.bucket].leave()
 
     def open_stream(self, principal: Principal) -> None:
         """Raises ConcurrencyLimited; otherwise `close_stream` must follow."""
@@ -215,7 +220,7 @@ class TenantLimiter:
         tenant = self._tenants.get(name)
         if tenant is None:
             _make_room(self._tenants, _MAX_TENANTS)
-            tenant = self._tenants[name] = _Tenant(self._settings.for_tenant(name), now)
+            tenant = self._tenants[name] = _Tenant(self._settings.for_tenant(name), self._lane_count, now)
         return tenant
 
     def _user(self, tenant: str, user_id: str, tenant_limits: TenantLimits, now: float) -> _Buckets:
@@ -229,9 +234,15 @@ class TenantLimiter:
         return user
 
 
-def _rpc(path: str, capacity: Capacity, share: float, model: bool) -> _Rpc:
+def _rpc(path: str, capacity: Capacity, share: float, model: bool, lanes: list[str]) -> _Rpc:
     lane, limit = capacity.lanes.get(path, ("", None))
-    return _Rpc(kind_of(path, model=model), lane, 2**31 if limit is None else _part(limit, share))
+    kind = kind_of(path, model=model)
+    return _Rpc(
+        kind,
+        _LIMITED.index(kind) if kind in _LIMITED else -1,
+        lanes.index(lane),
+        2**31 if limit is None else _part(limit, share),
+    )
 
 
 def _part(of: int, share: float) -> int:

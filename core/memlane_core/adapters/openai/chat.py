@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Any
 
 import openai
@@ -11,7 +12,7 @@ from openai.types.chat import ChatCompletionChunk
 from ...domain.errors import MemlaneError, ModelAnswerUnusable, ModelUnavailable
 from ...ports.chat_model import ChatDelta, ChatEnd, ChatPrompt, FinishReason, TokenUsage
 from .calls import CallFailure, CallTime, domain_error
-from .client import ChatClient, OpenStream, PromptMessage, finish_reason_of, text_of
+from .client import ChatClient, OpenStream, PromptMessage, answer_of, finish_reason_of, text_of, usage_of
 from .reasoning import ReasoningFilter
 
 
@@ -31,16 +32,28 @@ class OpenAIChatModel:
         """See the port. Failures are retried until the first chunk has come, never after it."""
         settings = self._client.settings
         call_time = CallTime(settings.timeout_seconds, prompt.timeout_seconds)
+        model = prompt.model or settings.model
+        with self._client.observer.watch("chat", model, self._client.server) as watch:
+            async with aclosing(self._stream(prompt, model, call_time)) as events:
+                async for event in events:
+                    if isinstance(event, ChatEnd):
+                        watch.answered(answer_of(event.model, event.usage, event.finish_reason))
+                    yield event
+
+    async def _stream(
+        self, prompt: ChatPrompt, model: str, call_time: CallTime
+    ) -> AsyncGenerator[ChatDelta | ChatEnd, None]:
+        settings = self._client.settings
         opened = await self._client.open_stream(
             [PromptMessage(m.role.value, self._redact(m.content)) for m in prompt.messages],
             call_time=call_time,
-            model=prompt.model or settings.model,
+            model=model,
             temperature=settings.temperature if prompt.temperature is None else prompt.temperature,
             max_output_tokens=prompt.max_output_tokens or settings.max_output_tokens,
             options=_options(prompt),
         )
         try:
-            answer = _Answer(prompt.model or settings.model, self._client.server)
+            answer = _Answer(model, self._client.server)
             async for chunk in self._chunks(opened, call_time):
                 text = answer.read(chunk)
                 if text:
@@ -93,11 +106,7 @@ class _Answer:
         self._model = getattr(chunk, "model", None) or self._model
         usage = getattr(chunk, "usage", None)
         if usage is not None:
-            self._usage = TokenUsage(
-                getattr(usage, "prompt_tokens", None) or 0,
-                getattr(usage, "completion_tokens", None) or 0,
-                getattr(usage, "total_tokens", None) or 0,
-            )
+            self._usage = usage_of(usage)
         text = ""
         for choice in (getattr(chunk, "choices", None) or [])[:1]:
             if getattr(choice, "finish_reason", None):

@@ -9,7 +9,8 @@ from typing import Any, cast
 import openai
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionMessageParam
 
-from ...ports.chat_model import FinishReason
+from ...ports.chat_model import FinishReason, TokenUsage
+from ...ports.model_observer import ModelAnswer, ModelObserver, NoObserver
 from .calls import CallTime, RetryPolicy, open_client, request_timeout, server_of, with_retries
 from .settings import ChatSettings, TokenParameter
 
@@ -27,6 +28,9 @@ _UNSUPPORTED_WORDS = (
     "unsupported", "not support", "unrecognized", "unknown", "unexpected", "not permitted", "not allowed",
     "deprecated", "only the default", "instead",
 )  # fmt: skip
+
+
+_NOT_COUNTED = TokenUsage()
 
 
 class AnswerFormat(IntEnum):
@@ -62,6 +66,9 @@ class Completion:
     """Reasoning came in a field of its own; it is never used."""
     refused: bool
     finish_reason: FinishReason
+    usage: TokenUsage = _NOT_COUNTED
+    model: str = ""
+    """Who answered, as the server named it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +103,15 @@ class Dialect:
 class ChatClient:
     """Shared by extraction, decision and chat of one endpoint, so that its dialect is found out once."""
 
-    def __init__(self, settings: ChatSettings, *, retry: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        settings: ChatSettings,
+        *,
+        retry: RetryPolicy | None = None,
+        observer: ModelObserver | None = None,
+    ) -> None:
         self.settings = settings
+        self.observer = observer or NoObserver()
         self.server = server_of(settings.base_url)
         self._retry = retry or RetryPolicy()
         self._client = open_client(
@@ -133,7 +147,10 @@ class ChatClient:
             )
             return _completion(answer)
 
-        return await with_retries(send, server=self.server, call_time=call_time, policy=self._retry)
+        with self.observer.watch("chat", self.settings.model, self.server) as watch:
+            completion = await with_retries(send, server=self.server, call_time=call_time, policy=self._retry)
+            watch.answered(answer_of(completion.model, completion.usage, completion.finish_reason))
+            return completion
 
     async def open_stream(
         self,
@@ -228,6 +245,16 @@ def finish_reason_of(name: object) -> FinishReason:
     return FinishReason(name) if isinstance(name, str) and name in set(FinishReason) else FinishReason.UNKNOWN
 
 
+def usage_of(usage: object) -> TokenUsage:
+    """Counts of an answer, whose parts the SDK does not check."""
+    counts = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
+    return TokenUsage(*(count if isinstance(count, int) else 0 for count in counts))
+
+
+def answer_of(model: str, usage: TokenUsage, finish_reason: FinishReason) -> ModelAnswer:
+    return ModelAnswer(model, usage.prompt_tokens, usage.completion_tokens, finish_reason.value)
+
+
 def text_of(content: object) -> str:
     """The text of a message's content, which some servers send as a list of parts."""
     if isinstance(content, str):
@@ -271,4 +298,6 @@ def _completion(answer: object) -> Completion:
         reasoned=bool(getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)),
         refused=bool(getattr(message, "refusal", None)),
         finish_reason=finish_reason_of(getattr(choices[0], "finish_reason", None)),
+        usage=usage_of(getattr(answer, "usage", None)),
+        model=model if isinstance(model := getattr(answer, "model", None), str) else "",
     )
