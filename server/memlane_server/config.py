@@ -52,6 +52,9 @@ class ServerSettings(_Section):
     """Let tools read the contract from the server; auto = unless callers need credentials, which reflection does not
     ask for."""
     max_concurrent_calls: Positive = 1000
+    max_waiting_calls: Positive = 400
+    """Calls that have arrived and wait for the service to take them up. Beyond half of it the transport refuses more
+    and more, beyond it all (status CANCELLED, within a millisecond): older calls would be answered too late."""
     max_slow_calls: Positive = 64
     """Remember, Chat and EndSession that wait for a model."""
     shutdown_grace_seconds: Seconds = 10.0

@@ -66,6 +66,8 @@ class Series:
     """Answers within the time of the load; those that came later do not count."""
     errors: Mapping[str, int]
     """Calls that failed, by status: "ResourceExhausted"."""
+    error_messages: Mapping[str, str]
+    """What one of them was told."""
     latency_us: Mapping[str, float] | None
     failed_latency_us: Mapping[str, float] | None
     ok_by_second: tuple[int, ...]
@@ -144,6 +146,7 @@ def _series(report: Mapping[str, Any]) -> Series:
         ok=report["ok"],
         ok_per_s=report["ok_per_s"],
         errors=report["errors"],
+        error_messages=report["error_messages"],
         latency_us=report.get("latency_us"),
         failed_latency_us=report.get("failed_latency_us"),
         ok_by_second=tuple(report["ok_by_second"]),

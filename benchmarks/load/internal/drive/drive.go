@@ -8,7 +8,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
 
 	"github.com/memlane/memlane/benchmarks/load/internal/figures"
 	"github.com/memlane/memlane/benchmarks/load/internal/pace"
@@ -104,7 +103,7 @@ func (c *caller) call(ctx context.Context, which int, begun, due time.Time) {
 	}
 	c.recorder.lock.Lock()
 	defer c.recorder.lock.Unlock()
-	c.recorder.series[which].Record(status.Code(err), ended.Sub(due), ended.Sub(begun))
+	c.recorder.series[which].Record(err, ended.Sub(due), ended.Sub(begun))
 	_ = c.recorder.delay.RecordValue(int64(min(started.Sub(due), longest)))
 }
 

@@ -2,10 +2,12 @@
 package figures
 
 import (
+	"maps"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 const (
@@ -19,6 +21,7 @@ type Series struct {
 	answered *hdrhistogram.Histogram
 	failed   *hdrhistogram.Histogram
 	byCode   map[codes.Code]int64
+	messages map[codes.Code]string // one of each, for whoever wonders
 	window   time.Duration
 	bySecond []int64 // answers within the window by the second in which they came
 	late     int64   // answers after the window
@@ -31,16 +34,19 @@ func NewSeries(window time.Duration) *Series {
 		answered: hdrhistogram.New(lowest, highest, significant),
 		failed:   hdrhistogram.New(lowest, highest, significant),
 		byCode:   map[codes.Code]int64{},
+		messages: map[codes.Code]string{},
 		window:   window,
 		bySecond: make([]int64, seconds),
 	}
 }
 
-// Record notes a call that took `latency` and ended `at` after the beginning.
-func (s *Series) Record(code codes.Code, latency, at time.Duration) {
+// Record notes a call that took `latency` and ended `at` after the beginning, with `err` or well.
+func (s *Series) Record(err error, latency, at time.Duration) {
 	value := min(max(int64(latency), 0), highest)
-	if code != codes.OK {
-		s.byCode[code]++
+	if err != nil {
+		outcome := status.Convert(err)
+		s.byCode[outcome.Code()]++
+		s.messages[outcome.Code()] = outcome.Message()
 		_ = s.failed.RecordValue(value) // cannot fail: the value is in range
 		return
 	}
@@ -59,6 +65,7 @@ func (s *Series) Merge(other *Series) {
 	for code, count := range other.byCode {
 		s.byCode[code] += count
 	}
+	maps.Copy(s.messages, other.messages)
 	for second, count := range other.bySecond {
 		s.bySecond[second] += count
 	}
@@ -67,14 +74,15 @@ func (s *Series) Merge(other *Series) {
 
 // Summary of a series, ready to be written as JSON. Latencies are microseconds.
 type Summary struct {
-	Calls         int64            `json:"calls"`
-	OK            int64            `json:"ok"`
-	OKPerSecond   float64          `json:"ok_per_s"`
-	Errors        map[string]int64 `json:"errors"`
-	Latency       *Latency         `json:"latency_us,omitempty"`
-	FailedLatency *Latency         `json:"failed_latency_us,omitempty"`
-	OKBySecond    []int64          `json:"ok_by_second"`
-	Late          int64            `json:"ok_after_the_end"`
+	Calls         int64             `json:"calls"`
+	OK            int64             `json:"ok"`
+	OKPerSecond   float64           `json:"ok_per_s"`
+	Errors        map[string]int64  `json:"errors"`
+	Messages      map[string]string `json:"error_messages"`
+	Latency       *Latency          `json:"latency_us,omitempty"`
+	FailedLatency *Latency          `json:"failed_latency_us,omitempty"`
+	OKBySecond    []int64           `json:"ok_by_second"`
+	Late          int64             `json:"ok_after_the_end"`
 }
 
 // Latency in microseconds.
@@ -96,6 +104,7 @@ func (s *Series) Summarize() Summary {
 	summary := Summary{
 		OK:            s.answered.TotalCount(),
 		Errors:        map[string]int64{},
+		Messages:      map[string]string{},
 		Latency:       NewLatency(s.answered),
 		FailedLatency: NewLatency(s.failed),
 		OKBySecond:    s.bySecond,
@@ -104,6 +113,7 @@ func (s *Series) Summarize() Summary {
 	summary.Calls = summary.OK
 	for code, count := range s.byCode {
 		summary.Errors[code.String()] = count
+		summary.Messages[code.String()] = s.messages[code]
 		summary.Calls += count
 	}
 	summary.OKPerSecond = float64(summary.OK-s.late) / s.window.Seconds()

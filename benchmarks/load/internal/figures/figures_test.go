@@ -9,20 +9,23 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
+
+var full = status.Error(codes.ResourceExhausted, "full")
 
 func TestMergeIsAsIfOneHadRecordedAll(t *testing.T) {
 	const window = 3 * time.Second
 	random := rand.New(rand.NewPCG(1, 1))
 	all := NewSeries(window)
 	parts := []*Series{NewSeries(window), NewSeries(window), NewSeries(window), NewSeries(window)}
-	outcomes := []codes.Code{codes.OK, codes.OK, codes.OK, codes.ResourceExhausted, codes.DeadlineExceeded}
+	outcomes := []error{nil, nil, nil, full, status.Error(codes.DeadlineExceeded, "too late")}
 	for range 50_000 {
-		code := outcomes[random.IntN(len(outcomes))]
+		outcome := outcomes[random.IntN(len(outcomes))]
 		latency := time.Duration(random.ExpFloat64() * float64(2*time.Millisecond))
 		at := time.Duration(random.Int64N(int64(4 * time.Second)))
-		all.Record(code, latency, at)
-		parts[random.IntN(3)].Record(code, latency, at) // the last one stays empty
+		all.Record(outcome, latency, at)
+		parts[random.IntN(3)].Record(outcome, latency, at) // the last one stays empty
 	}
 	merged := NewSeries(window)
 	for _, part := range parts {
@@ -32,7 +35,7 @@ func TestMergeIsAsIfOneHadRecordedAll(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("merged:\n%+v\nrecorded in one:\n%+v", got, want)
 	}
-	if got.Calls != 50_000 || got.Late == 0 || got.Errors["ResourceExhausted"] == 0 {
+	if got.Calls != 50_000 || got.Late == 0 || got.Messages["ResourceExhausted"] != "full" {
 		t.Errorf("counts are wrong: %+v", got)
 	}
 }
@@ -44,7 +47,7 @@ func TestPercentilesAreThoseOfTheValues(t *testing.T) {
 	for i := range values {
 		latency := time.Duration(100_000 + random.ExpFloat64()*1e6)
 		values[i] = float64(latency) / 1e3
-		series.Record(codes.OK, latency, 0)
+		series.Record(nil, latency, 0)
 	}
 	slices.Sort(values)
 	got := series.Summarize().Latency
@@ -67,9 +70,9 @@ func TestPercentilesAreThoseOfTheValues(t *testing.T) {
 func TestOnlyAnswersWithinTheWindowMakeTheRate(t *testing.T) {
 	series := NewSeries(2 * time.Second)
 	for _, at := range []time.Duration{0, 999 * time.Millisecond, time.Second, 2 * time.Second, 9 * time.Second} {
-		series.Record(codes.OK, time.Millisecond, at)
+		series.Record(nil, time.Millisecond, at)
 	}
-	series.Record(codes.ResourceExhausted, time.Millisecond, time.Second)
+	series.Record(full, time.Millisecond, time.Second)
 	got := series.Summarize()
 	if got.OKPerSecond != 1.5 || got.Late != 2 || got.OK != 5 || got.Calls != 6 {
 		t.Errorf("got %+v", got)
@@ -81,9 +84,9 @@ func TestOnlyAnswersWithinTheWindowMakeTheRate(t *testing.T) {
 
 func TestRefusalsDoNotFlatterTheLatency(t *testing.T) {
 	series := NewSeries(time.Second)
-	series.Record(codes.OK, 10*time.Millisecond, 0)
+	series.Record(nil, 10*time.Millisecond, 0)
 	for range 99 {
-		series.Record(codes.ResourceExhausted, 10*time.Microsecond, 0)
+		series.Record(full, 10*time.Microsecond, 0)
 	}
 	got := series.Summarize()
 	if got.Latency.P50 < 9_900 || got.FailedLatency.P50 > 11 {
@@ -100,8 +103,8 @@ func TestNothingRecordedHasNoLatency(t *testing.T) {
 
 func TestALatencyBeyondAllBoundsIsKeptAsTheGreatest(t *testing.T) {
 	series := NewSeries(time.Second)
-	series.Record(codes.OK, time.Hour, 0)
-	series.Record(codes.OK, -time.Second, 0)
+	series.Record(nil, time.Hour, 0)
+	series.Record(nil, -time.Second, 0)
 	got := series.Summarize()
 	if got.OK != 2 || got.Latency.Max < 290e6 {
 		t.Errorf("got %+v", got.Latency)
