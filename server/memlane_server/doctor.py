@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from memlane_core.domain.errors import MemlaneError
 
+from . import tls
 from .app import App
+from .auth.keys import read_jwks
 from .cli.serve import check_address
 from .config import Settings
+from .grpc_server import certificate_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ def examine(settings: Settings) -> list[Finding]:
     findings = [
         Finding("configuration", True, f"read; data in {settings.data_dir.resolve()}"),
         _try("address", lambda: _address(settings)),
+        *examine_credentials(settings),
     ]
     opened = _try("data directory, journal and vector store", lambda: _open(app))
     findings.append(opened)
@@ -38,6 +42,14 @@ def examine(settings: Settings) -> list[Finding]:
     return findings
 
 
+def examine_credentials(settings: Settings) -> list[Finding]:
+    """Of certificates and keys; opens no store."""
+    return [
+        _try("certificates", lambda: _certificates(settings)),
+        _try("credentials", lambda: _credentials(settings)),
+    ]
+
+
 def _try(part: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(part, True, check())
@@ -50,6 +62,39 @@ def _try(part: str, check: Callable[[], str]) -> Finding:
 def _address(settings: Settings) -> str:
     check_address(settings)
     return f"{settings.server.host}:{settings.server.port}"
+
+
+def _certificates(settings: Settings) -> str:
+    files = certificate_files(settings.server)
+    if files is None:
+        return "none: plain text"
+    certificates = files.read()
+    until = f"{certificates.until:%Y-%m-%d %H:%M} UTC"
+    if tls.due(certificates):
+        raise MemlaneError(
+            f"server.tls_certificate {files.certificate} ends on {until}: renew it now; the server takes the new "
+            "files without a restart"
+        )
+    clients = "clients must show a certificate" if files.client_ca else "clients need no certificate"
+    return f"valid until {until}, {clients}"
+
+
+def _credentials(settings: Settings) -> str:
+    auth = settings.auth
+    if not auth.configured:
+        return (
+            f"none asked for: every caller is {settings.actor} of tenant {settings.tenant}, with every right"
+        )
+    parts = []
+    if auth.jwks_file is not None:
+        keys = read_jwks(auth.jwks_file).values()
+        algorithms = ", ".join(sorted(key.algorithm for key in keys))
+        parts.append(f"tokens of {auth.issuer} for {auth.audience}, keys: {algorithms}")
+    if auth.hs256_secret.get_secret_value():
+        parts.append("tokens signed with a shared secret, which is for development only")
+    if auth.clients:
+        parts.append(f"{len(auth.clients)} client certificates")
+    return "; ".join(parts)
 
 
 def _open(app: App) -> str:

@@ -68,7 +68,7 @@ class Permission:
     def _check_user(self, bound: str, request: Any) -> None:
         """An equal name or nothing: a request that names nobody is not let through either."""
         reach = self.reach
-        if reach is Reach.OPEN:
+        if reach is Reach.OPEN or (reach is Reach.USER and request.user_id == bound):
             return
         if reach is Reach.TENANT or (reach is Reach.USER_OR_TENANT and not request.HasField("user_id")):
             raise UserMismatch("the credential is bound to one user and this call concerns the whole tenant")

@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import grpc
@@ -33,10 +33,10 @@ class CertificateFiles:
         chain = _read(_CERTIFICATE, self.certificate)
         key = _read(_KEY, self.key)
         client_ca = None if self.client_ca is None else _read(_CLIENT_CA, self.client_ca)
-        until = _check_pair(self, chain, key)
+        own = _check_pair(self, chain, key)
         if client_ca is not None:
             _parsed(f"{_CLIENT_CA} {self.client_ca}", client_ca)
-        return Certificates(key, chain, client_ca, until)
+        return Certificates(key, chain, client_ca, own.not_valid_before_utc, own.not_valid_after_utc)
 
     def signature(self) -> tuple[tuple[int, int, int], ...]:
         """Differs when one of the files was replaced or changed. Raises OSError."""
@@ -52,8 +52,9 @@ class Certificates:
     key: bytes
     chain: bytes
     client_ca: bytes | None
+    begin: datetime
     until: datetime
-    """When the server's own certificate ends."""
+    """Between these moments the server's own certificate is valid."""
 
     def configuration(self) -> object:
         return grpc.ssl_server_certificate_configuration(
@@ -107,8 +108,10 @@ class _Watch:
             return None
 
 
-def expires_in(certificates: Certificates) -> timedelta:
-    return certificates.until - datetime.now(UTC)
+def due(certificates: Certificates) -> bool:
+    """Whether the certificate should have been renewed: less than a tenth of its time is left."""
+    left = certificates.until - datetime.now(UTC)
+    return left < (certificates.until - certificates.begin) / 10
 
 
 def _read(setting: str, path: Path) -> bytes:
@@ -125,8 +128,8 @@ def _parsed(where: str, pem: bytes) -> list[x509.Certificate]:
         raise FailedPrecondition(f"{where} holds no certificate in PEM") from None
 
 
-def _check_pair(files: CertificateFiles, chain: bytes, key: bytes) -> datetime:
-    """Raises FailedPrecondition; otherwise the moment at which the certificate ends."""
+def _check_pair(files: CertificateFiles, chain: bytes, key: bytes) -> x509.Certificate:
+    """The server's own certificate. Raises FailedPrecondition."""
     where = f"{_CERTIFICATE} {files.certificate}"
     own = _parsed(where, chain)[0]
     try:
@@ -143,4 +146,4 @@ def _check_pair(files: CertificateFiles, chain: bytes, key: bytes) -> datetime:
         raise FailedPrecondition(f"{where} expired on {own.not_valid_after_utc:%Y-%m-%d %H:%M} UTC")
     if now < own.not_valid_before_utc:
         raise FailedPrecondition(f"{where} is not valid before {own.not_valid_before_utc:%Y-%m-%d %H:%M} UTC")
-    return own.not_valid_after_utc
+    return own

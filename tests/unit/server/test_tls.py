@@ -25,8 +25,8 @@ from memlane_server.health import HealthBoard
 from memlane_server.interceptors import Edge, Lane, unary
 from memlane_server.permissions import Permission, Reach
 from memlane_server.principal import Caller, Principal, single
-
 from tests.support.credentials import Context, bearing, reason, settings, signed
+
 from .test_interceptors import failure
 
 AUTHORITY = Authority()

@@ -22,7 +22,6 @@ from memlane_server.auth import Authenticator, AuthSettings, issuing
 from memlane_server.auth.authenticator import MAX_KNOWN_TOKENS, MAX_TOKEN_BYTES
 from memlane_server.auth.keys import read_jwks
 from memlane_server.principal import SCOPES, Principal
-
 from tests.support.credentials import SECRET, Context, bearing, claims, reason, settings, signed
 
 EC_KEY = issuing.new_key("ES256")
