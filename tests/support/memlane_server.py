@@ -33,6 +33,8 @@ class ServerProcess:
         self._start_seconds = start_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self.address = ""
+        self.console = ""
+        """Address of the operator's page, where it is switched on."""
 
     @property
     def pid(self) -> int:
@@ -69,6 +71,8 @@ class ServerProcess:
         while time.monotonic() < deadline:
             text += self._process.stdout.read() or b""
             for line in text.decode().splitlines():
+                if line.startswith("memlane console is on "):
+                    self.console = line.rsplit(" ", 1)[1]
                 if line.startswith("memlane is serving on "):
                     self.address = line.rsplit(" ", 1)[1]
                     return
