@@ -363,9 +363,12 @@ type AuditEvent struct {
 	Tenant string `protobuf:"bytes,3,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	// The user concerned; empty for the tenant as a whole.
 	UserId string `protobuf:"bytes,4,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
-	// Name of the credential, or of the operator where one was given; `system` for expiry and purge.
+	// Name of the credential; where an operator was given, "credential: operator" (without credentials on this server
+	// the operator alone); `system` for expiry and purge. Empty for calls that nobody was recognised in.
 	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
-	// RPC or job that caused it: `Remember`, `CreateMemory`, `ForgetUser`, `Sweep`, `Purge`, ...
+	// RPC or job that caused it: `Remember`, `CreateMemory`, `ForgetUser`, `Sweep`, `Purge`, ... `RefuseCall` counts
+	// the calls that were refused for one reason (`reason_code`) since the last such event; those of callers who were
+	// not recognised stand in the log of the server's own tenant.
 	Operation string `protobuf:"bytes,6,opt,name=operation,proto3" json:"operation,omitempty"`
 	// The memory or knowledge concerned; empty where there are many or none.
 	MemoryId string `protobuf:"bytes,7,opt,name=memory_id,json=memoryId,proto3" json:"memory_id,omitempty"`

@@ -35,7 +35,9 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-// PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+// PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+// credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+// events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 //
 // The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
 // in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
@@ -182,7 +184,9 @@ func (c *complianceServiceClient) PurgeExpired(ctx context.Context, in *PurgeExp
 // for forward compatibility.
 //
 // What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-// PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+// PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+// credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+// events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 //
 // The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
 // in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable

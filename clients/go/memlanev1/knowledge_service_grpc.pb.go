@@ -33,8 +33,8 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-// tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-// every RPC may answer are as in MemoryService.
+// tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+// PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
 type KnowledgeServiceClient interface {
 	// Creates a piece of knowledge or replaces it as a whole: text, title, source, metadata and expiry become what the
 	// request says.
@@ -129,8 +129,8 @@ func (c *knowledgeServiceClient) SearchKnowledge(ctx context.Context, in *Search
 // for forward compatibility.
 //
 // Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-// tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-// every RPC may answer are as in MemoryService.
+// tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+// PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
 type KnowledgeServiceServer interface {
 	// Creates a piece of knowledge or replaces it as a whole: text, title, source, metadata and expiry become what the
 	// request says.

@@ -31,8 +31,9 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-// prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-// PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+// prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+// that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+// as in MemoryService.
 type RuleServiceClient interface {
 	// Replaces the rules as a whole and makes a new revision; earlier ones stay readable.
 	//
@@ -94,8 +95,9 @@ func (c *ruleServiceClient) ListRuleRevisions(ctx context.Context, in *ListRuleR
 // for forward compatibility.
 //
 // The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-// prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-// PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+// prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+// that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+// as in MemoryService.
 type RuleServiceServer interface {
 	// Replaces the rules as a whole and makes a new revision; earlier ones stay readable.
 	//

@@ -193,9 +193,14 @@ class AuditEvent(google.protobuf.message.Message):
     user_id: builtins.str
     """The user concerned; empty for the tenant as a whole."""
     actor: builtins.str
-    """Name of the credential, or of the operator where one was given; `system` for expiry and purge."""
+    """Name of the credential; where an operator was given, "credential: operator" (without credentials on this server
+    the operator alone); `system` for expiry and purge. Empty for calls that nobody was recognised in.
+    """
     operation: builtins.str
-    """RPC or job that caused it: `Remember`, `CreateMemory`, `ForgetUser`, `Sweep`, `Purge`, ..."""
+    """RPC or job that caused it: `Remember`, `CreateMemory`, `ForgetUser`, `Sweep`, `Purge`, ... `RefuseCall` counts
+    the calls that were refused for one reason (`reason_code`) since the last such event; those of callers who were
+    not recognised stand in the log of the server's own tenant.
+    """
     memory_id: builtins.str
     """The memory or knowledge concerned; empty where there are many or none."""
     revision: builtins.int

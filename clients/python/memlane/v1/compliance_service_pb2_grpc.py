@@ -27,7 +27,9 @@ if _version_not_supported:
 
 class ComplianceServiceStub(object):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+    credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+    events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
     The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
     in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
@@ -79,7 +81,9 @@ class ComplianceServiceStub(object):
 
 class ComplianceServiceServicer(object):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+    credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+    events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
     The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
     in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
@@ -216,7 +220,9 @@ def add_ComplianceServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class ComplianceService(object):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+    credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+    events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
     The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
     in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable

@@ -19,7 +19,9 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
 
 class ComplianceServiceStub:
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+    credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+    events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
     The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
     in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
@@ -111,7 +113,9 @@ class ComplianceServiceStub:
 
 class ComplianceServiceAsyncStub:
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+    credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+    events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
     The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
     in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable
@@ -202,7 +206,9 @@ class ComplianceServiceAsyncStub:
 
 class ComplianceServiceServicer(metaclass=abc.ABCMeta):
     """What a bank owes its customers and its auditors. Every RPC needs the scope `compliance`, otherwise
-    PERMISSION_DENIED. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
+    PERMISSION_DENIED; VerifyAuditLog and PurgeExpired, which show nothing of anybody, take `admin` as well. A
+    credential that is bound to one user is held to that user, and may neither set a hold nor verify, purge or list the
+    events of the whole tenant. user_id, request_id and the errors that every RPC may answer are as in MemoryService.
 
     The audit log is one hash-chained list for the whole server; a tenant reads its own events only, and so meets gaps
     in `seq`. It names users, memories, counts and reasons, never memory text, so that it stays whole and verifiable

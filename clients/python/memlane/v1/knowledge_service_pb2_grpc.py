@@ -27,8 +27,8 @@ if _version_not_supported:
 
 class KnowledgeServiceStub(object):
     """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-    every RPC may answer are as in MemoryService.
+    tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
     """
 
     def __init__(self, channel):
@@ -66,8 +66,8 @@ class KnowledgeServiceStub(object):
 
 class KnowledgeServiceServicer(object):
     """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-    every RPC may answer are as in MemoryService.
+    tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
     """
 
     def UpsertKnowledge(self, request, context):
@@ -161,8 +161,8 @@ def add_KnowledgeServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class KnowledgeService(object):
     """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-    every RPC may answer are as in MemoryService.
+    tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
     """
 
     @staticmethod

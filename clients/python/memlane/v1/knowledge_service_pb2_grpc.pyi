@@ -19,8 +19,8 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
 
 class KnowledgeServiceStub:
     """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-    every RPC may answer are as in MemoryService.
+    tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -79,8 +79,8 @@ class KnowledgeServiceStub:
 
 class KnowledgeServiceAsyncStub:
     """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-    every RPC may answer are as in MemoryService.
+    tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
     """
 
     UpsertKnowledge: grpc.aio.UnaryUnaryMultiCallable[
@@ -138,8 +138,8 @@ class KnowledgeServiceAsyncStub:
 
 class KnowledgeServiceServicer(metaclass=abc.ABCMeta):
     """Knowledge of the tenant, kept apart from memories: it has no user. Reading is open to every credential of the
-    tenant; writing needs the scope `knowledge:write`, otherwise PERMISSION_DENIED. request_id and the errors that
-    every RPC may answer are as in MemoryService.
+    tenant; writing needs the scope `knowledge:write` and a credential that is not bound to one user, otherwise
+    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
     """
 
     @abc.abstractmethod

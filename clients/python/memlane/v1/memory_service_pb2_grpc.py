@@ -29,9 +29,11 @@ class MemoryServiceStub(object):
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
-    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
-    id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential that is bound
+    to one user gets PERMISSION_DENIED (USER_MISMATCH) for a request that names another one, or nobody. An id that
+    belongs to another user answers NOT_FOUND, exactly as an unknown id. Reading needs the scope `memory:read`, writing
+    `memory:write`, which lets see what it writes; both hold for SessionService and ContextService, too, where Chat
+    needs the two of them. Without it: PERMISSION_DENIED (SCOPE_MISSING).
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per user and RPC). The same id with the same
     body returns the first answer without doing the work again; with another body it is ALREADY_EXISTS
@@ -123,9 +125,11 @@ class MemoryServiceServicer(object):
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
-    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
-    id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential that is bound
+    to one user gets PERMISSION_DENIED (USER_MISMATCH) for a request that names another one, or nobody. An id that
+    belongs to another user answers NOT_FOUND, exactly as an unknown id. Reading needs the scope `memory:read`, writing
+    `memory:write`, which lets see what it writes; both hold for SessionService and ContextService, too, where Chat
+    needs the two of them. Without it: PERMISSION_DENIED (SCOPE_MISSING).
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per user and RPC). The same id with the same
     body returns the first answer without doing the work again; with another body it is ALREADY_EXISTS
@@ -274,7 +278,8 @@ class MemoryServiceServicer(object):
         """Many searches, also of many users, in one call.
 
         Effect: none. Answers stand in the order of the searches, each with its own status: one failing search does not
-        fail the others. The call itself fails only where it could not be read or authorised at all.
+        fail the others. The call itself fails only where it could not be read or authorised at all: one search of
+        another user than the one whom the credential is bound to refuses the whole batch.
         Limits: 1 to 1000 searches, 2 MiB together; 4 MiB of answers: the searches that no longer fit get the status
         RESOURCE_EXHAUSTED (EXHAUSTED) and may be sent again in a smaller batch.
         """
@@ -374,9 +379,11 @@ class MemoryService(object):
     """What is known about one user.
 
     Who: the tenant comes from the credential, the user from `user_id`: 1 to 64 bytes, compared byte for byte (no
-    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential bound to
-    another user gets PERMISSION_DENIED. An id that belongs to another user answers NOT_FOUND, exactly as an unknown
-    id.
+    trimming, folding or normalising). Empty and the reserved `global` are INVALID_ARGUMENT. A credential that is bound
+    to one user gets PERMISSION_DENIED (USER_MISMATCH) for a request that names another one, or nobody. An id that
+    belongs to another user answers NOT_FOUND, exactly as an unknown id. Reading needs the scope `memory:read`, writing
+    `memory:write`, which lets see what it writes; both hold for SessionService and ContextService, too, where Chat
+    needs the two of them. Without it: PERMISSION_DENIED (SCOPE_MISSING).
 
     Writes: each takes an optional `request_id` (at most 128 bytes, unique per user and RPC). The same id with the same
     body returns the first answer without doing the work again; with another body it is ALREADY_EXISTS

@@ -27,8 +27,9 @@ if _version_not_supported:
 
 class RuleServiceStub(object):
     """The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+    that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+    as in MemoryService.
     """
 
     def __init__(self, channel):
@@ -56,8 +57,9 @@ class RuleServiceStub(object):
 
 class RuleServiceServicer(object):
     """The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+    that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+    as in MemoryService.
     """
 
     def PutRules(self, request, context):
@@ -118,8 +120,9 @@ def add_RuleServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class RuleService(object):
     """The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+    that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+    as in MemoryService.
     """
 
     @staticmethod

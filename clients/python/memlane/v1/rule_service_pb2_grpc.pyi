@@ -19,8 +19,9 @@ class _ServicerContext(grpc.ServicerContext, grpc.aio.ServicerContext):  # type:
 
 class RuleServiceStub:
     """The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+    that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+    as in MemoryService.
     """
 
     def __init__(self, channel: typing.Union[grpc.Channel, grpc.aio.Channel]) -> None: ...
@@ -56,8 +57,9 @@ class RuleServiceStub:
 
 class RuleServiceAsyncStub:
     """The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+    that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+    as in MemoryService.
     """
 
     PutRules: grpc.aio.UnaryUnaryMultiCallable[
@@ -92,8 +94,9 @@ class RuleServiceAsyncStub:
 
 class RuleServiceServicer(metaclass=abc.ABCMeta):
     """The tenant's rules, kept as numbered revisions. They are not retrieved: the current ones are always in the system
-    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write`, otherwise
-    PERMISSION_DENIED. request_id and the errors that every RPC may answer are as in MemoryService.
+    prompt. Reading is open to every credential of the tenant; writing needs the scope `rules:write` and a credential
+    that is not bound to one user, otherwise PERMISSION_DENIED. request_id and the errors that every RPC may answer are
+    as in MemoryService.
     """
 
     @abc.abstractmethod
