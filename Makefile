@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-server lint types layers proto proto-check check bench bench-quick eval crash clean
+.PHONY: help setup demo serve test test-server test-clients test-go test-java lint types layers proto proto-check check bench bench-quick eval crash clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}'
@@ -30,6 +30,14 @@ test: $(STAMP) ## Run the tests
 
 test-server: $(STAMP) ## Run the vector store's contract against a real Milvus server (installs it on first use)
 	$(BIN)/pytest -m milvus_server tests
+
+test-clients: test-go test-java ## Run the tests of the Go and Java clients
+
+test-go: $(STAMP) ## Run the Go client's tests against a real server; needs Go
+	cd clients/go && go vet ./... && go test ./...
+
+test-java: $(STAMP) ## Run the Java client's tests against a real server, also over TLS; needs Java 17 and Maven
+	mvn -q -B -f clients/java/pom.xml test
 
 lint: $(STAMP) ## Style of the hand-written code and of the contract
 	$(BIN)/ruff format --check .

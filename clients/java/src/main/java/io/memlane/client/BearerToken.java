@@ -41,8 +41,10 @@ final class BearerToken extends CallCredentials {
     Metadata headers = new Metadata();
     try {
       headers.put(AUTHORIZATION, "Bearer " + source.get());
-    } catch (RuntimeException failure) { // whatever the caller's source throws is the call's failure
-      applier.fail(Status.UNAUTHENTICATED.withDescription("the token source failed").withCause(failure));
+    } catch (
+        RuntimeException failure) { // whatever the caller's source throws is the call's failure
+      applier.fail(
+          Status.UNAUTHENTICATED.withDescription("the token source failed").withCause(failure));
       return;
     }
     applier.apply(headers);

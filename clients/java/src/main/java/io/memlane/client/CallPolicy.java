@@ -21,11 +21,14 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What every call has, whichever stub makes it: a deadline, the credential, a request_id if it writes, the freshness of
- * the caller's own writes if it reads.
+ * What every call has, whichever stub makes it: a deadline, the credential, a request_id if it
+ * writes, the freshness of the caller's own writes if it reads.
  */
 final class CallPolicy implements ClientInterceptor {
-  /** Deadline of each call, counted from its start; a CallOptions deadline would be counted from its making. */
+  /**
+   * Deadline of each call, counted from its start; a CallOptions deadline would be counted from its
+   * making.
+   */
   static final CallOptions.Key<Duration> TIMEOUT = CallOptions.Key.create("memlane.timeout");
 
   /** Whose writes a call sees, and where its own are noted; unset = those of the client. */
@@ -41,7 +44,10 @@ final class CallPolicy implements ClientInterceptor {
    * @param freshness null = reads ask for nothing that their callers did not ask for
    */
   CallPolicy(
-      Timeouts timeouts, CallCredentials credentials, boolean makesRequestIds, Freshness freshness) {
+      Timeouts timeouts,
+      CallCredentials credentials,
+      boolean makesRequestIds,
+      Freshness freshness) {
     this.timeouts = timeouts;
     this.credentials = credentials;
     this.makesRequestIds = makesRequestIds;
@@ -194,7 +200,8 @@ final class CallPolicy implements ClientInterceptor {
       }
       String token = rpc.writtenAt(response);
       if (!token.isEmpty()) {
-        // A read that tells of a write (an ingestion), or a repeat under the caller's own request_id, may tell of an
+        // A read that tells of a write (an ingestion), or a repeat under the caller's own
+        // request_id, may tell of an
         // old one.
         boolean replay = !rpc.writes() || ownRequestId;
         for (String scope : rpc.writtenScopes(request)) {

@@ -42,8 +42,8 @@ public abstract sealed class Calls<S extends Calls<S>>
   }
 
   /**
-   * The same calls with another credential: for a service that acts for one user after the other, each with a token
-   * that is bound to that user.
+   * The same calls with another credential: for a service that acts for one user after the other,
+   * each with a token that is bound to that user.
    *
    * @param token instead of the client's
    * @return a new group over the same connection

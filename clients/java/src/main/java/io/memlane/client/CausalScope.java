@@ -9,8 +9,8 @@ import io.grpc.MethodDescriptor;
 import java.util.Optional;
 
 /**
- * One chain of cause and effect, which may run through several processes: reads see the token that it began with and
- * every write made through it, of whichever user. {@link #token} hands it on.
+ * One chain of cause and effect, which may run through several processes: reads see the token that
+ * it began with and every write made through it, of whichever user. {@link #token} hands it on.
  *
  * <pre>{@code
  * CausalScope scope = client.causalScope(tokenFromTheCaller);
@@ -29,11 +29,11 @@ public final class CausalScope extends Services {
   }
 
   /**
-   * The token of the state that holds all of this scope's writes, for {@link MemlaneClient#causalScope(String)} or
-   * {@link Values#atLeast} elsewhere.
+   * The token of the state that holds all of this scope's writes, for {@link
+   * MemlaneClient#causalScope(String)} or {@link Values#atLeast} elsewhere.
    *
-   * @return empty where nothing was written; also where writes overlapped in time and no read has followed, because no
-   *     single token then covers them
+   * @return empty where nothing was written; also where writes overlapped in time and no read has
+   *     followed, because no single token then covers them
    */
   public Optional<String> token() {
     return freshness.token();

@@ -26,7 +26,10 @@ record ClientOptions(
     Duration keepAlive,
     int maxInboundBytes,
     Consumer<ManagedChannelBuilder<?>> configurator) {
-  /** The server takes a ping every 8 s at most, and closes the connection of a client that sends more. */
+  /**
+   * The server takes a ping every 8 s at most, and closes the connection of a client that sends
+   * more.
+   */
   static final Duration MIN_KEEP_ALIVE = Duration.ofSeconds(10);
 
   private static final long KEEP_ALIVE_TIMEOUT_SECONDS = 10;
@@ -39,7 +42,8 @@ record ClientOptions(
       throw new IllegalArgumentException("insecure and tls contradict each other");
     }
     if (keepAlive.compareTo(MIN_KEEP_ALIVE) < 0) {
-      throw new IllegalArgumentException("keepAlive is at least " + MIN_KEEP_ALIVE.toSeconds() + " s");
+      throw new IllegalArgumentException(
+          "keepAlive is at least " + MIN_KEEP_ALIVE.toSeconds() + " s");
     }
   }
 
@@ -67,7 +71,10 @@ record ClientOptions(
     if (retry.maxAttempts() == 1) {
       builder.disableRetry();
     } else {
-      builder.enableRetry().perRpcBufferLimit(RETRY_BUFFER_BYTES).defaultServiceConfig(serviceConfig());
+      builder
+          .enableRetry()
+          .perRpcBufferLimit(RETRY_BUFFER_BYTES)
+          .defaultServiceConfig(serviceConfig());
     }
     configurator.accept(builder);
     return builder.build();

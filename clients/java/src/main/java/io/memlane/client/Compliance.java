@@ -21,7 +21,10 @@ import io.memlane.v1.SetLegalHoldResponse;
 import io.memlane.v1.VerifyAuditLogRequest;
 import io.memlane.v1.VerifyAuditLogResponse;
 
-/** Erasure with proof, export, legal hold and the audit log: ComplianceService. Every call needs the scope {@code compliance}. */
+/**
+ * Erasure with proof, export, legal hold and the audit log: ComplianceService. Every call needs the
+ * scope {@code compliance}.
+ */
 public final class Compliance extends Calls<Compliance> {
   Compliance(Channel channel, CallOptions options) {
     super(channel, options);
@@ -33,7 +36,8 @@ public final class Compliance extends Calls<Compliance> {
   }
 
   /**
-   * Erases one user after the retention time. Nothing of them is visible to any read when this returns.
+   * Erases one user after the retention time. Nothing of them is visible to any read when this
+   * returns.
    *
    * @param userId whom to forget
    * @param operator who orders it, at most 64 bytes
@@ -92,7 +96,8 @@ public final class Compliance extends Calls<Compliance> {
   /**
    * Puts a user under legal hold, or releases it.
    *
-   * @param request releasing the hold of a user who was forgotten under it erases at once what was kept back
+   * @param request releasing the hold of a user who was forgotten under it erases at once what was
+   *     kept back
    * @return the hold as it stands now
    */
   public SetLegalHoldResponse setLegalHold(SetLegalHoldRequest request) {

@@ -43,7 +43,8 @@ public final class Contexts extends Calls<Contexts> {
   }
 
   /**
-   * One turn of the assistant, event by event: a context, then any number of deltas, then {@code done}.
+   * One turn of the assistant, event by event: a context, then any number of deltas, then {@code
+   * done}.
    *
    * <pre>{@code
    * try (ResponseStream<ChatResponse> events = client.contexts().chat(request)) {

@@ -1,8 +1,8 @@
 package io.memlane.client;
 
+import com.google.protobuf.ByteString;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
-import com.google.protobuf.ByteString;
 import io.memlane.v1.DiagnosticsServiceGrpc;
 import io.memlane.v1.EchoRequest;
 import io.memlane.v1.GetServerInfoRequest;

@@ -12,7 +12,6 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
 import io.memlane.client.MemlaneException.Details;
 import io.memlane.v1.ErrorReason;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -81,7 +80,9 @@ final class Errors {
             info.getReason(),
             Map.copyOf(info.getMetadataMap()),
             detail(details, BadRequest.class).map(Errors::violations).orElse(List.of()),
-            detail(details, RetryInfo.class).map(i -> Values.duration(i.getRetryDelay())).orElse(null),
+            detail(details, RetryInfo.class)
+                .map(i -> Values.duration(i.getRetryDelay()))
+                .orElse(null),
             requestId(failure.getTrailers())),
         failure);
   }
@@ -127,7 +128,8 @@ final class Errors {
         try {
           return Optional.of(any.unpack(type));
         } catch (InvalidProtocolBufferException malformed) {
-          // The status itself still tells what happened; a detail that cannot be read adds nothing to it.
+          // The status itself still tells what happened; a detail that cannot be read adds nothing
+          // to it.
           return Optional.empty();
         }
       }
@@ -142,7 +144,8 @@ final class Errors {
   }
 
   private static String reason(ErrorReason reason) {
-    boolean named = reason != ErrorReason.UNRECOGNIZED && reason != ErrorReason.ERROR_REASON_UNSPECIFIED;
+    boolean named =
+        reason != ErrorReason.UNRECOGNIZED && reason != ErrorReason.ERROR_REASON_UNSPECIFIED;
     return named ? reason.name().substring(REASON_PREFIX.length()) : "";
   }
 

@@ -10,12 +10,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 
 /**
- * Which freshness a read must ask for, so that a client reads its own writes. Safe to use from several threads.
+ * Which freshness a read must ask for, so that a client reads its own writes. Safe to use from
+ * several threads.
  *
- * <p>Tokens are opaque: which of two is newer cannot be told from them. What can be told is causality: a write that
- * began after another one had been answered has the newer token. So the token of the last write is kept per scope;
- * where two writes to one scope overlapped in time, what is kept is that it cannot be told, and the next read asks for
- * full consistency, whose answer's {@code read_at} covers both.
+ * <p>Tokens are opaque: which of two is newer cannot be told from them. What can be told is
+ * causality: a write that began after another one had been answered has the newer token. So the
+ * token of the last write is kept per scope; where two writes to one scope overlapped in time, what
+ * is kept is that it cannot be told, and the next read asks for full consistency, whose answer's
+ * {@code read_at} covers both.
  */
 final class Freshness {
   private static final int MAX_SCOPES = 50_000;
@@ -59,12 +61,17 @@ final class Freshness {
     this.maxScopes = maxScopes;
   }
 
-  /** Keeps the marks of users apart, so that one user's writes never make another user's reads wait. */
+  /**
+   * Keeps the marks of users apart, so that one user's writes never make another user's reads wait.
+   */
   static Freshness perScope() {
     return perScope(MAX_SCOPES);
   }
 
-  /** Above {@code maxScopes} the oldest mark is merged into one that holds for every scope without its own. */
+  /**
+   * Above {@code maxScopes} the oldest mark is merged into one that holds for every scope without
+   * its own.
+   */
   static Freshness perScope(int maxScopes) {
     return new Freshness(UnaryOperator.identity(), maxScopes);
   }
@@ -115,7 +122,9 @@ final class Freshness {
     }
   }
 
-  /** A fully consistent read of these scopes was answered: its token settles what could not be told. */
+  /**
+   * A fully consistent read of these scopes was answered: its token settles what could not be told.
+   */
   synchronized void read(List<String> scopes, String token, long began) {
     if (token.isEmpty()) {
       return;
@@ -128,7 +137,10 @@ final class Freshness {
     }
   }
 
-  /** The one token of {@link #single}; empty where nothing was written, or where no token covers all of it. */
+  /**
+   * The one token of {@link #single}; empty where nothing was written, or where no token covers all
+   * of it.
+   */
   synchronized Optional<String> token() {
     return Optional.ofNullable(marks.get("")).map(Mark::token).filter(token -> !token.isEmpty());
   }

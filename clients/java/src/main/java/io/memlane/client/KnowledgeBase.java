@@ -15,7 +15,10 @@ import io.memlane.v1.SearchKnowledgeResponse;
 import io.memlane.v1.UpsertKnowledgeRequest;
 import io.memlane.v1.UpsertKnowledgeResponse;
 
-/** What holds for everyone of the tenant: KnowledgeService. Writing needs the scope {@code knowledge:write}. */
+/**
+ * What holds for everyone of the tenant: KnowledgeService. Writing needs the scope {@code
+ * knowledge:write}.
+ */
 public final class KnowledgeBase extends Calls<KnowledgeBase> {
   KnowledgeBase(Channel channel, CallOptions options) {
     super(channel, options);

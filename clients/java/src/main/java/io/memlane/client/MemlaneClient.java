@@ -22,9 +22,10 @@ import java.util.function.Supplier;
  * }
  * }</pre>
  *
- * <p>Every call raises a {@link MemlaneException}. Every write gets its own request_id and is thereby safe to repeat;
- * set one in the request to repeat a write across restarts. Every read sees this client's own writes. Requests and
- * responses are the generated messages of the contract, {@link Values} makes them from Java's own types.
+ * <p>Every call raises a {@link MemlaneException}. Every write gets its own request_id and is
+ * thereby safe to repeat; set one in the request to repeat a write across restarts. Every read sees
+ * this client's own writes. Requests and responses are the generated messages of the contract,
+ * {@link Values} makes them from Java's own types.
  */
 public final class MemlaneClient extends Services implements AutoCloseable {
   /** Where a server listens unless it is told otherwise. */
@@ -62,8 +63,8 @@ public final class MemlaneClient extends Services implements AutoCloseable {
   }
 
   /**
-   * A chain of cause and effect that begins here. The client by itself sees its own writes user by user; a scope is for
-   * handing what was written on to another process.
+   * A chain of cause and effect that begins here. The client by itself sees its own writes user by
+   * user; a scope is for handing what was written on to another process.
    *
    * @return a new scope over this client's connection
    */
@@ -132,7 +133,8 @@ public final class MemlaneClient extends Services implements AutoCloseable {
     /**
      * Gives the token that holds now.
      *
-     * @param source asked for each try of each call, from any thread: let it keep what it has until it expires
+     * @param source asked for each try of each call, from any thread: let it keep what it has until
+     *     it expires
      * @return this
      */
     public Builder token(Supplier<String> source) {
@@ -152,9 +154,9 @@ public final class MemlaneClient extends Services implements AutoCloseable {
     }
 
     /**
-     * Plain text also to other machines: right where something else encrypts, such as a mesh. A token is then sent in
-     * plain text, too. Without this and {@link #tls}, connections to this machine itself (localhost, 127.0.0.1, a Unix
-     * socket) are plain text and all others use TLS.
+     * Plain text also to other machines: right where something else encrypts, such as a mesh. A
+     * token is then sent in plain text, too. Without this and {@link #tls}, connections to this
+     * machine itself (localhost, 127.0.0.1, a Unix socket) are plain text and all others use TLS.
      *
      * @param insecure true = plain text, false = TLS also to this machine
      * @return this
@@ -187,7 +189,8 @@ public final class MemlaneClient extends Services implements AutoCloseable {
     }
 
     /**
-     * Whether reads ask for a state that holds this client's own writes, on whichever replica. True by default.
+     * Whether reads ask for a state that holds this client's own writes, on whichever replica. True
+     * by default.
      *
      * @param on false = a read without a consistency of its own is one of least latency
      * @return this
@@ -231,8 +234,8 @@ public final class MemlaneClient extends Services implements AutoCloseable {
     }
 
     /**
-     * Further options of the gRPC channel, such as interceptors for traces or an executor; they go before those of this
-     * builder.
+     * Further options of the gRPC channel, such as interceptors for traces or an executor; they go
+     * before those of this builder.
      *
      * @param configurator called once, by {@link #build}
      * @return this
@@ -246,12 +249,20 @@ public final class MemlaneClient extends Services implements AutoCloseable {
      * Makes the client.
      *
      * @return a client that connects on its first call
-     * @throws IllegalArgumentException for options that contradict each other, or certificates that are none
+     * @throws IllegalArgumentException for options that contradict each other, or certificates that
+     *     are none
      */
     public MemlaneClient build() {
       ClientOptions options =
           new ClientOptions(
-              target, tls, insecure, retry, makesRequestIds, keepAlive, maxInboundBytes, configurator);
+              target,
+              tls,
+              insecure,
+              retry,
+              makesRequestIds,
+              keepAlive,
+              maxInboundBytes,
+              configurator);
       ManagedChannel transport = options.channel();
       Reconnect.watch(transport);
       Freshness freshness = readsOwnWrites ? Freshness.perScope() : null;

@@ -34,8 +34,8 @@ import java.util.Optional;
  * └── Internal                a fault of the server, or of the model behind it
  * </pre>
  *
- * <p>Reasons are the values of {@link io.memlane.v1.ErrorReason} without their prefix; the contract documents each with
- * a remedy. A code that has no class here is raised as the root.
+ * <p>Reasons are the values of {@link io.memlane.v1.ErrorReason} without their prefix; the contract
+ * documents each with a remedy. A code that has no class here is raised as the root.
  */
 public class MemlaneException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -119,7 +119,8 @@ public class MemlaneException extends RuntimeException {
   }
 
   /**
-   * The request_id that the failed write carried: repeat the same write with it, and it happens once.
+   * The request_id that the failed write carried: repeat the same write with it, and it happens
+   * once.
    *
    * @return empty for a read
    */
@@ -132,7 +133,10 @@ public class MemlaneException extends RuntimeException {
     return details.message().isEmpty() ? name : name + ": " + details.message();
   }
 
-  /** Fields of the request are missing, malformed, over their limit or reserved. The same request fails again. */
+  /**
+   * Fields of the request are missing, malformed, over their limit or reserved. The same request
+   * fails again.
+   */
   public static final class InvalidArgument extends MemlaneException {
     private static final long serialVersionUID = 1L;
 
@@ -196,7 +200,10 @@ public class MemlaneException extends RuntimeException {
     }
   }
 
-  /** The user was forgotten while the call ran. Do not repeat without a new reason: it was done on purpose. */
+  /**
+   * The user was forgotten while the call ran. Do not repeat without a new reason: it was done on
+   * purpose.
+   */
   public static final class UserForgotten extends Aborted {
     private static final long serialVersionUID = 1L;
 
@@ -214,7 +221,9 @@ public class MemlaneException extends RuntimeException {
     }
   }
 
-  /** The server runs without a part that the call needs; {@code metadata().get("setting")} names it. */
+  /**
+   * The server runs without a part that the call needs; {@code metadata().get("setting")} names it.
+   */
   public static final class NotConfigured extends FailedPrecondition {
     private static final long serialVersionUID = 1L;
 
@@ -250,7 +259,9 @@ public class MemlaneException extends RuntimeException {
     }
   }
 
-  /** The time of the call ran out. Repeat a write with {@link #requestId()} to learn how it went. */
+  /**
+   * The time of the call ran out. Repeat a write with {@link #requestId()} to learn how it went.
+   */
   public static final class DeadlineExceeded extends MemlaneException {
     private static final long serialVersionUID = 1L;
 
@@ -259,7 +270,10 @@ public class MemlaneException extends RuntimeException {
     }
   }
 
-  /** The call was cancelled: by the caller, by closing the client, or by an interrupt of the waiting thread. */
+  /**
+   * The call was cancelled: by the caller, by closing the client, or by an interrupt of the waiting
+   * thread.
+   */
   public static final class Cancelled extends MemlaneException {
     private static final long serialVersionUID = 1L;
 
@@ -286,7 +300,9 @@ public class MemlaneException extends RuntimeException {
     }
   }
 
-  /** The server does not know the call: it is older than this client, or it is no memlane server. */
+  /**
+   * The server does not know the call: it is older than this client, or it is no memlane server.
+   */
   public static final class Unimplemented extends MemlaneException {
     private static final long serialVersionUID = 1L;
 
@@ -305,8 +321,8 @@ public class MemlaneException extends RuntimeException {
   }
 
   /**
-   * A fault of the server ({@code metadata().get("correlation_id")} finds it in the log), or an answer of the model
-   * that nothing could be made of.
+   * A fault of the server ({@code metadata().get("correlation_id")} finds it in the log), or an
+   * answer of the model that nothing could be made of.
    */
   public static final class Internal extends MemlaneException {
     private static final long serialVersionUID = 1L;

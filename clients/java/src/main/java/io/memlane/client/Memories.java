@@ -36,8 +36,9 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * What is known about one user: MemoryService. The comment of each call in the contract says what it does, what it does
- * not, and which errors it raises; the methods without a request message are its most common forms.
+ * What is known about one user: MemoryService. The comment of each call in the contract says what
+ * it does, what it does not, and which errors it raises; the methods without a request message are
+ * its most common forms.
  */
 public final class Memories extends Calls<Memories> {
   Memories(Channel channel, CallOptions options) {
@@ -63,11 +64,13 @@ public final class Memories extends Calls<Memories> {
    * Learns from a conversation. Only the user's own words are a source of facts.
    *
    * @param userId whom it is about
-   * @param messages in the order they were said, as of {@link Values#user} and {@link Values#assistant}
+   * @param messages in the order they were said, as of {@link Values#user} and {@link
+   *     Values#assistant}
    * @return the operations that were decided and applied, in order
    */
   public RememberResponse remember(String userId, Message... messages) {
-    Conversation conversation = Conversation.newBuilder().addAllMessages(Arrays.asList(messages)).build();
+    Conversation conversation =
+        Conversation.newBuilder().addAllMessages(Arrays.asList(messages)).build();
     return remember(
         RememberRequest.newBuilder().setUserId(userId).setConversation(conversation).build());
   }
@@ -175,7 +178,8 @@ public final class Memories extends Calls<Memories> {
   }
 
   /**
-   * Changes the text of a memory, provided that nobody else has changed the memory since it was read.
+   * Changes the text of a memory, provided that nobody else has changed the memory since it was
+   * read.
    *
    * @param read the memory as it was read
    * @param content the new text, 1 to 2048 bytes of UTF-8
@@ -305,7 +309,8 @@ public final class Memories extends Calls<Memories> {
    * The memories of one user that are nearest to a vector, best first.
    *
    * @param userId whose
-   * @param embedding a vector of the server's embedder; {@link Diagnostics#serverInfo} tells its dimension
+   * @param embedding a vector of the server's embedder; {@link Diagnostics#serverInfo} tells its
+   *     dimension
    * @return at most 5
    */
   public SearchMemoriesResponse search(String userId, float[] embedding) {
@@ -335,7 +340,9 @@ public final class Memories extends Calls<Memories> {
   public List<Outcome> batchSearch(List<SearchMemoriesRequest> searches) {
     BatchSearchMemoriesRequest request =
         BatchSearchMemoriesRequest.newBuilder().addAllSearches(searches).build();
-    return call(MemoryServiceGrpc.getBatchSearchMemoriesMethod(), request).getResponsesList().stream()
+    return call(MemoryServiceGrpc.getBatchSearchMemoriesMethod(), request)
+        .getResponsesList()
+        .stream()
         .map(outcome -> Outcome.of(outcome.getStatus(), outcome.getResponse()))
         .toList();
   }

@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Finds a server that comes back within two seconds. gRPC itself waits up to two minutes between two attempts and has
- * no setting for it, so its wait is cut short from here.
+ * Finds a server that comes back within two seconds. gRPC itself waits up to two minutes between
+ * two attempts and has no setting for it, so its wait is cut short from here.
  */
 final class Reconnect {
   private static final long FIRST_PAUSE_MS = 100;
@@ -22,7 +22,9 @@ final class Reconnect {
     this.channel = channel;
   }
 
-  /** From now on until the channel is shut down. Takes a timer only while there is no connection. */
+  /**
+   * From now on until the channel is shut down. Takes a timer only while there is no connection.
+   */
   static void watch(ManagedChannel channel) {
     new Reconnect(channel).changed();
   }

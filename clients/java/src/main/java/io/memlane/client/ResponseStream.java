@@ -11,12 +11,12 @@ import java.util.NoSuchElementException;
 import java.util.function.Predicate;
 
 /**
- * What a streaming call sends back, in order. The call begins at once, and ends with its last response, with an error,
- * or with {@link #close}: use it in a try-with-resources statement. Read it from one thread at a time; any thread may
- * close it.
+ * What a streaming call sends back, in order. The call begins at once, and ends with its last
+ * response, with an error, or with {@link #close}: use it in a try-with-resources statement. Read
+ * it from one thread at a time; any thread may close it.
  *
- * <p>A stream that ends before the response which the contract promises as its last raises
- * {@link MemlaneException.Internal}: it is never silently short.
+ * <p>A stream that ends before the response which the contract promises as its last raises {@link
+ * MemlaneException.Internal}: it is never silently short.
  *
  * @param <R> one response
  */
@@ -28,7 +28,11 @@ public final class ResponseStream<R> implements Iterator<R>, Iterable<R>, AutoCl
   private boolean complete;
 
   <Q> ResponseStream(
-      Channel channel, MethodDescriptor<Q, R> method, CallOptions options, Q request, Predicate<R> last) {
+      Channel channel,
+      MethodDescriptor<Q, R> method,
+      CallOptions options,
+      Q request,
+      Predicate<R> last) {
     this.last = last;
     this.name = method.getBareMethodName();
     Context before = call.attach();

@@ -3,8 +3,9 @@ package io.memlane.client;
 import java.time.Duration;
 
 /**
- * How the client tries again what failed with UNAVAILABLE, all within the call's one deadline: reads, and writes, whose
- * request_id makes the repeat harmless. Nothing else is tried again, and a stream only while nothing of it has arrived.
+ * How the client tries again what failed with UNAVAILABLE, all within the call's one deadline:
+ * reads, and writes, whose request_id makes the repeat harmless. Nothing else is tried again, and a
+ * stream only while nothing of it has arrived.
  *
  * @param maxAttempts tries in all, 1 to 5; 1 = never again
  * @param initialBackoff about the pause after the first try; gRPC adds jitter
@@ -24,6 +25,10 @@ public record RetryPolicy(
   /**
    * Checks the values.
    *
+   * @param maxAttempts as above
+   * @param initialBackoff as above
+   * @param maxBackoff as above
+   * @param multiplier as above
    * @throws IllegalArgumentException for one out of its range
    */
   public RetryPolicy {

@@ -86,7 +86,10 @@ final class Rpc {
     readAt = token("read_at");
   }
 
-  /** By gRPC's full name ({@code memlane.v1.MemoryService/GetMemory}); null for a method of another service. */
+  /**
+   * By gRPC's full name ({@code memlane.v1.MemoryService/GetMemory}); null for a method of another
+   * service.
+   */
   static Rpc of(String fullName) {
     return ALL.get(fullName);
   }
@@ -143,8 +146,9 @@ final class Rpc {
   }
 
   /**
-   * User ids, or TENANT, that a request reads or writes. Empty = everything: lists, whose page tokens hold for one
-   * consistency only, and Chat, whose repeat must be the same request byte for byte.
+   * User ids, or TENANT, that a request reads or writes. Empty = everything: lists, whose page
+   * tokens hold for one consistency only, and Chat, whose repeat must be the same request byte for
+   * byte.
    */
   List<String> scopes(Message request) {
     return switch (name()) {

@@ -31,13 +31,15 @@ import java.util.concurrent.TimeUnit;
  * }</pre>
  *
  * <p>Answers come in the order of the searches. A search that fails completes its own future with a
- * {@link MemlaneException} and the stream goes on. When the connection is lost, every future that waits fails, and so
- * does each later search: open another stream. Threads may share a stream. Not tried again by itself. Futures are
- * completed in gRPC's thread of the stream: continue long work, and further searches, in another one
- * ({@code thenApplyAsync}).
+ * {@link MemlaneException} and the stream goes on. When the connection is lost, every future that
+ * waits fails, and so does each later search: open another stream. Threads may share a stream. Not
+ * tried again by itself. Futures are completed in gRPC's thread of the stream: continue long work,
+ * and further searches, in another one ({@code thenApplyAsync}).
  */
 public final class SearchStream implements AutoCloseable {
-  /** Above this many searches under way, {@link #search(SearchMemoriesRequest)} waits for answers. */
+  /**
+   * Above this many searches under way, {@link #search(SearchMemoriesRequest)} waits for answers.
+   */
   public static final int MAX_UNDER_WAY = 256;
 
   private static final long CLOSE_SECONDS = 5;
@@ -96,7 +98,10 @@ public final class SearchStream implements AutoCloseable {
     return answer;
   }
 
-  /** Takes no further searches, and waits up to 5 s for the answers under way; then cancels what is left. */
+  /**
+   * Takes no further searches, and waits up to 5 s for the answers under way; then cancels what is
+   * left.
+   */
   @Override
   public void close() {
     synchronized (this) {
@@ -126,7 +131,10 @@ public final class SearchStream implements AutoCloseable {
     } catch (InterruptedException interrupt) {
       Thread.currentThread().interrupt();
       throw Errors.of(
-          Status.CANCELLED.withDescription("interrupted").withCause(interrupt).asRuntimeException());
+          Status.CANCELLED
+              .withDescription("interrupted")
+              .withCause(interrupt)
+              .asRuntimeException());
     }
   }
 
@@ -157,7 +165,8 @@ public final class SearchStream implements AutoCloseable {
       room.release();
       Errors.of(response.getStatus())
           .ifPresentOrElse(
-              one.answer()::completeExceptionally, () -> one.answer().complete(response.getResponse()));
+              one.answer()::completeExceptionally,
+              () -> one.answer().complete(response.getResponse()));
     }
 
     private void disordered(Waiting one) {
@@ -172,7 +181,10 @@ public final class SearchStream implements AutoCloseable {
 
     @Override
     public void onError(Throwable failure) {
-      end(Errors.of(new StatusRuntimeException(Status.fromThrowable(failure), Status.trailersFromThrowable(failure))));
+      end(
+          Errors.of(
+              new StatusRuntimeException(
+                  Status.fromThrowable(failure), Status.trailersFromThrowable(failure))));
     }
 
     @Override

@@ -89,9 +89,9 @@ public abstract sealed class Services permits MemlaneClient, CausalScope {
   }
 
   /**
-   * The connection, for generated stubs: {@code MemoryServiceGrpc.newFutureStub(client.channel())}. Calls of such stubs
-   * have deadlines, credentials, request ids, tries and freshness like any other; what they fail with becomes a typed
-   * error by {@link MemlaneException#of}.
+   * The connection, for generated stubs: {@code MemoryServiceGrpc.newFutureStub(client.channel())}.
+   * Calls of such stubs have deadlines, credentials, request ids, tries and freshness like any
+   * other; what they fail with becomes a typed error by {@link MemlaneException#of}.
    *
    * @return always the same object
    */

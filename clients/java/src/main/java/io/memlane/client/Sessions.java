@@ -85,7 +85,8 @@ public final class Sessions extends Calls<Sessions> {
   /**
    * Ends a session and offers what was said in it to be remembered, once.
    *
-   * @param request in ASYNC mode {@link Memories#getIngestion(String, String)} tells what came of it
+   * @param request in ASYNC mode {@link Memories#getIngestion(String, String)} tells what came of
+   *     it
    * @return what was learned
    */
   public EndSessionResponse end(EndSessionRequest request) {

@@ -18,13 +18,15 @@ final class Targets {
     return switch (scheme) {
       case "unix", "unix-abstract" -> true;
       case "dns" -> isLoopbackHost(host(rest.substring(rest.lastIndexOf('/') + 1)));
-      case "ipv4", "ipv6" -> Arrays.stream(rest.split(",")).allMatch(one -> isLoopbackHost(host(one)));
+      case "ipv4", "ipv6" ->
+          Arrays.stream(rest.split(",")).allMatch(one -> isLoopbackHost(host(one)));
       default -> isLoopbackHost(host(target));
     };
   }
 
   private static boolean isLoopbackHost(String host) {
-    // Names are compared, never looked up: what a resolver answers today decides nothing about encryption.
+    // Names are compared, never looked up: what a resolver answers today decides nothing about
+    // encryption.
     return host.equalsIgnoreCase("localhost")
         || host.equals("::1")
         || host.equals("0:0:0:0:0:0:0:1")

@@ -15,11 +15,18 @@ public record Timeouts(Duration read, Duration write, Duration model, Duration b
   /** 5 s for reads, 15 s for writes, 120 s with a model, 600 s in bulk. */
   public static final Timeouts DEFAULT =
       new Timeouts(
-          Duration.ofSeconds(5), Duration.ofSeconds(15), Duration.ofSeconds(120), Duration.ofSeconds(600));
+          Duration.ofSeconds(5),
+          Duration.ofSeconds(15),
+          Duration.ofSeconds(120),
+          Duration.ofSeconds(600));
 
   /**
    * Checks the values.
    *
+   * @param read as above
+   * @param write as above
+   * @param model as above
+   * @param bulk as above
    * @throws IllegalArgumentException for one that is not positive
    */
   public Timeouts {

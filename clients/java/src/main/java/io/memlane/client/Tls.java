@@ -98,7 +98,8 @@ public final class Tls {
       if (chain != null) {
         builder.keyManager(new ByteArrayInputStream(chain), new ByteArrayInputStream(key));
       }
-    } catch (IOException failure) { // bytes in memory have no failing reads; the interface allows them
+    } catch (
+        IOException failure) { // bytes in memory have no failing reads; the interface allows them
       throw new UncheckedIOException(failure);
     }
     return builder.build();

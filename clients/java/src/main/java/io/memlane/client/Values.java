@@ -49,7 +49,8 @@ public final class Values {
   }
 
   /**
-   * A message with the time and the zone that its relative dates ("yesterday", 上周) are worked out from.
+   * A message with the time and the zone that its relative dates ("yesterday", 上周) are worked out
+   * from.
    *
    * @param role who speaks
    * @param content 1 byte to 32 KiB of UTF-8
@@ -94,7 +95,8 @@ public final class Values {
    * @return little-endian float32 values, 4 bytes each
    */
   public static ByteString vector(float... values) {
-    ByteBuffer bytes = ByteBuffer.allocate(Float.BYTES * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer bytes =
+        ByteBuffer.allocate(Float.BYTES * values.length).order(ByteOrder.LITTLE_ENDIAN);
     bytes.asFloatBuffer().put(values);
     return ByteString.copyFrom(bytes);
   }
@@ -106,7 +108,10 @@ public final class Values {
    * @return the same moment
    */
   public static Timestamp timestamp(Instant moment) {
-    return Timestamp.newBuilder().setSeconds(moment.getEpochSecond()).setNanos(moment.getNano()).build();
+    return Timestamp.newBuilder()
+        .setSeconds(moment.getEpochSecond())
+        .setNanos(moment.getNano())
+        .build();
   }
 
   /**

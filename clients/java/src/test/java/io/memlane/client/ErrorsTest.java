@@ -59,7 +59,8 @@ class ErrorsTest {
             .setTtl(Values.duration(Duration.ofSeconds(-1)))
             .build();
     MemlaneException.InvalidArgument error =
-        assertThrows(MemlaneException.InvalidArgument.class, () -> client.memories().create(request));
+        assertThrows(
+            MemlaneException.InvalidArgument.class, () -> client.memories().create(request));
 
     assertEquals(Status.Code.INVALID_ARGUMENT, error.code());
     assertEquals("INVALID_FIELD", error.reason());
@@ -75,7 +76,8 @@ class ErrorsTest {
     Memory memory = client.memories().create(user, "住在杭州").getMemory();
     MemlaneException.NotFound error =
         assertThrows(
-            MemlaneException.NotFound.class, () -> client.memories().get(Users.any(), memory.getMemoryId()));
+            MemlaneException.NotFound.class,
+            () -> client.memories().get(Users.any(), memory.getMemoryId()));
     assertEquals("NOT_FOUND", error.reason());
     assertEquals(memory.getMemoryId(), error.metadata().get("id"));
     assertEquals("", error.requestId(), "a read has none");
@@ -103,7 +105,8 @@ class ErrorsTest {
             .build();
     MemlaneException.NotConfigured error =
         assertThrows(
-            MemlaneException.NotConfigured.class, () -> client.contexts().chat(request, delta -> {}));
+            MemlaneException.NotConfigured.class,
+            () -> client.contexts().chat(request, delta -> {}));
     assertFalse(error.metadata().get("setting").isEmpty());
   }
 
@@ -173,20 +176,21 @@ class ErrorsTest {
     String simple = code.name().replace("_", "");
     boolean named = error.getClass() != MemlaneException.class;
     assertTrue(!named || error.getClass().getSimpleName().equalsIgnoreCase(simple));
-    boolean without =
-        List.of(Status.Code.UNKNOWN, Status.Code.OUT_OF_RANGE).contains(code);
+    boolean without = List.of(Status.Code.UNKNOWN, Status.Code.OUT_OF_RANGE).contains(code);
     assertEquals(!without, named);
   }
 
   @Test
   void aReasonNeverChangesTheCode() {
-    MemlaneException error = Errors.of(status(Status.Code.UNAVAILABLE, "REVISION_MISMATCH", "memlane.io"));
+    MemlaneException error =
+        Errors.of(status(Status.Code.UNAVAILABLE, "REVISION_MISMATCH", "memlane.io"));
     assertInstanceOf(MemlaneException.Unavailable.class, error);
   }
 
   @Test
   void anotherServicesReasonIsNotOurs() {
-    MemlaneException error = Errors.of(status(Status.Code.ABORTED, "REVISION_MISMATCH", "gateway.example"));
+    MemlaneException error =
+        Errors.of(status(Status.Code.ABORTED, "REVISION_MISMATCH", "gateway.example"));
     assertEquals(MemlaneException.Aborted.class, error.getClass());
     assertEquals("", error.reason());
   }
@@ -201,7 +205,11 @@ class ErrorsTest {
     MemlaneException error =
         Errors.of(
             StatusProto.toStatusRuntimeException(
-                com.google.rpc.Status.newBuilder().setCode(5).setMessage("gone").addDetails(broken).build()));
+                com.google.rpc.Status.newBuilder()
+                    .setCode(5)
+                    .setMessage("gone")
+                    .addDetails(broken)
+                    .build()));
     assertInstanceOf(MemlaneException.NotFound.class, error);
     assertEquals("", error.reason());
   }
@@ -214,7 +222,9 @@ class ErrorsTest {
                 .setCode(Status.Code.RESOURCE_EXHAUSTED.value())
                 .addDetails(
                     Any.pack(
-                        RetryInfo.newBuilder().setRetryDelay(Values.duration(Duration.ofMillis(1500))).build()))
+                        RetryInfo.newBuilder()
+                            .setRetryDelay(Values.duration(Duration.ofMillis(1500)))
+                            .build()))
                 .build());
     assertEquals(Duration.ofMillis(1500), Errors.of(failure).retryAfter().orElseThrow());
   }
@@ -230,7 +240,9 @@ class ErrorsTest {
             .setRetryAfter(Values.duration(Duration.ofSeconds(2)))
             .build();
     MemlaneException error = Errors.of(status).orElseThrow();
-    assertEquals(7, assertInstanceOf(MemlaneException.RevisionMismatch.class, error).currentRevision().get());
+    assertEquals(
+        7,
+        assertInstanceOf(MemlaneException.RevisionMismatch.class, error).currentRevision().get());
     assertEquals(Duration.ofSeconds(2), error.retryAfter().orElseThrow());
     assertTrue(Errors.of(io.memlane.v1.Status.getDefaultInstance()).isEmpty());
     io.memlane.v1.Status newer = status.toBuilder().setReasonValue(9999).build();
@@ -239,12 +251,15 @@ class ErrorsTest {
 
   @Test
   void errorsTravel() throws Exception {
-    MemlaneException error = Errors.of(status(Status.Code.ABORTED, "REVISION_MISMATCH", "memlane.io"));
+    MemlaneException error =
+        Errors.of(status(Status.Code.ABORTED, "REVISION_MISMATCH", "memlane.io"));
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
-      out.writeObject(Errors.of(io.memlane.v1.Status.newBuilder().setCode(10).build()).orElseThrow());
+      out.writeObject(
+          Errors.of(io.memlane.v1.Status.newBuilder().setCode(10).build()).orElseThrow());
     }
-    try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+    try (ObjectInputStream in =
+        new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
       MemlaneException copy = (MemlaneException) in.readObject();
       assertEquals(error.code(), copy.code());
       assertEquals(Map.of(), copy.metadata());
@@ -255,7 +270,8 @@ class ErrorsTest {
     return StatusProto.toStatusRuntimeException(
         com.google.rpc.Status.newBuilder()
             .setCode(code.value())
-            .addDetails(Any.pack(ErrorInfo.newBuilder().setReason(reason).setDomain(domain).build()))
+            .addDetails(
+                Any.pack(ErrorInfo.newBuilder().setReason(reason).setDomain(domain).build()))
             .build());
   }
 }

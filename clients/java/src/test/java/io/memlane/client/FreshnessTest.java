@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import io.memlane.v1.Consistency;
 import java.util.List;
 import java.util.Optional;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("local")
 class FreshnessTest {
   private final Freshness freshness = Freshness.perScope(3);
 

@@ -63,9 +63,11 @@ class MemoriesTest {
       })
   void aChangedFactTakesThePlaceOfTheOldOne(String first, String second, String expected) {
     String user = Users.any();
-    Memory learned = only(memories.remember(user, Values.user(first)), Action.ACTION_ADD).getMemory();
+    Memory learned =
+        only(memories.remember(user, Values.user(first)), Action.ACTION_ADD).getMemory();
 
-    RememberOperation changed = only(memories.remember(user, Values.user(second)), Action.ACTION_UPDATE);
+    RememberOperation changed =
+        only(memories.remember(user, Values.user(second)), Action.ACTION_UPDATE);
 
     assertEquals(learned.getMemoryId(), changed.getMemory().getMemoryId());
     assertEquals(learned.getContent(), changed.getPrevious().getContent());
@@ -81,15 +83,15 @@ class MemoriesTest {
   @Test
   void whatTheAssistantSaysIsNoFact() {
     RememberResponse learned =
-        memories.remember(
-            Users.any(), Values.user("今天天气不错"), Values.assistant("您有两个孩子，住在杭州。"));
+        memories.remember(Users.any(), Values.user("今天天气不错"), Values.assistant("您有两个孩子，住在杭州。"));
     assertEquals(List.of(), learned.getOperationsList());
   }
 
   @Test
   void statedFactsAreDecidedInOrder() {
     String user = Users.any();
-    RememberResponse learned = memories.rememberFacts(user, "Prefers e-mail", "客户对花生过敏", "Prefers e-mail");
+    RememberResponse learned =
+        memories.rememberFacts(user, "Prefers e-mail", "客户对花生过敏", "Prefers e-mail");
     assertEquals(
         List.of(Action.ACTION_ADD, Action.ACTION_ADD, Action.ACTION_NOOP),
         learned.getOperationsList().stream().map(RememberOperation::getAction).toList());
@@ -102,7 +104,9 @@ class MemoriesTest {
         RememberRequest.newBuilder()
             .setUserId(user)
             .setValidateOnly(true)
-            .setFacts(io.memlane.v1.FactList.newBuilder().addFacts(Values.fact("住在杭州", Duration.ofDays(30))))
+            .setFacts(
+                io.memlane.v1.FactList.newBuilder()
+                    .addFacts(Values.fact("住在杭州", Duration.ofDays(30))))
             .build();
     only(memories.remember(request), Action.ACTION_ADD);
     assertEquals(List.of(), all(memories.listAll(user)));
@@ -129,7 +133,8 @@ class MemoriesTest {
     RetryIngestionRequest retry =
         RetryIngestionRequest.newBuilder().setUserId(user).setIngestionId(id).build();
     assertEquals(
-        IngestionState.INGESTION_STATE_SUCCEEDED, memories.retryIngestion(retry).getIngestion().getState());
+        IngestionState.INGESTION_STATE_SUCCEEDED,
+        memories.retryIngestion(retry).getIngestion().getState());
   }
 
   @ParameterizedTest
@@ -166,7 +171,8 @@ class MemoriesTest {
     assertEquals(2, changed.getRevision());
 
     MemlaneException.RevisionMismatch late =
-        assertThrows(MemlaneException.RevisionMismatch.class, () -> memories.update(read, "预算 80 万元"));
+        assertThrows(
+            MemlaneException.RevisionMismatch.class, () -> memories.update(read, "预算 80 万元"));
 
     assertEquals(2, late.currentRevision().orElseThrow());
     assertEquals(changed, memories.get(user, read.getMemoryId()).getMemory());
@@ -186,7 +192,8 @@ class MemoriesTest {
     assertEquals(Map.of("渠道", "网点"), memory.getMetadataMap());
     assertEquals(
         Duration.ofDays(30),
-        Duration.between(Values.instant(memory.getCreateTime()), Values.instant(memory.getExpireTime()))
+        Duration.between(
+                Values.instant(memory.getCreateTime()), Values.instant(memory.getExpireTime()))
             .plusMillis(999)
             .truncatedTo(java.time.temporal.ChronoUnit.DAYS));
 
@@ -265,7 +272,10 @@ class MemoriesTest {
     memories.create(second, "Lives in Leeds");
     List<Outcome> outcomes =
         memories.batchSearch(
-            List.of(searchOf(first, "住在哪里"), searchOf("", "nobody"), searchOf(second, "Where does she live?")));
+            List.of(
+                searchOf(first, "住在哪里"),
+                searchOf("", "nobody"),
+                searchOf(second, "Where does she live?")));
 
     assertEquals("住在杭州", outcomes.get(0).get().getResults(0).getMemory().getContent());
     MemlaneException refused = outcomes.get(1).error().orElseThrow();
@@ -280,7 +290,8 @@ class MemoriesTest {
     String user = Users.any();
     memories.create(user, "住在杭州");
     List<Outcome> outcomes =
-        memories.batchSearch(IntStream.range(0, 1000).mapToObj(i -> searchOf(user, "住在哪里")).toList());
+        memories.batchSearch(
+            IntStream.range(0, 1000).mapToObj(i -> searchOf(user, "住在哪里")).toList());
     assertEquals(1000, outcomes.size());
     assertTrue(outcomes.stream().allMatch(outcome -> outcome.get().getResultsCount() == 1));
   }

@@ -4,14 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import java.nio.file.Path;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Tag("local")
 class OptionsTest {
   @ParameterizedTest
   @CsvSource({
@@ -40,9 +42,11 @@ class OptionsTest {
 
   @Test
   void optionsThatContradictAreRefused() {
-    MemlaneClient.Builder both = MemlaneClient.builder("localhost:1").insecure(true).tls(Tls.DEFAULT);
+    MemlaneClient.Builder both =
+        MemlaneClient.builder("localhost:1").insecure(true).tls(Tls.DEFAULT);
     assertThrows(IllegalArgumentException.class, both::build);
-    MemlaneClient.Builder eager = MemlaneClient.builder("localhost:1").keepAlive(Duration.ofSeconds(9));
+    MemlaneClient.Builder eager =
+        MemlaneClient.builder("localhost:1").keepAlive(Duration.ofSeconds(9));
     assertThrows(IllegalArgumentException.class, eager::build);
   }
 

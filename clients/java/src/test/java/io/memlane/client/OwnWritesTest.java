@@ -59,7 +59,9 @@ class OwnWritesTest {
     client.memories().search(user, "杭州");
     assertEquals(Values.atLeast(token), last(SearchMemoriesRequest.class).getConsistency());
     client.memories().search(Users.any(), "杭州");
-    assertFalse(last(SearchMemoriesRequest.class).hasConsistency(), "another user's write does not concern it");
+    assertFalse(
+        last(SearchMemoriesRequest.class).hasConsistency(),
+        "another user's write does not concern it");
   }
 
   @Test
@@ -124,16 +126,20 @@ class OwnWritesTest {
     client.memories().create(user, "Prefers e-mail");
     assertEquals(first, client.memories().create(request));
 
-    // The answer was recorded before the other write: its token must not take the place of the newer one.
+    // The answer was recorded before the other write: its token must not take the place of the
+    // newer one.
     client.memories().search(user, "杭州");
     assertEquals(Values.fullyConsistent(), last(SearchMemoriesRequest.class).getConsistency());
     client.memories().search(user, "杭州");
-    assertTrue(last(SearchMemoriesRequest.class).getConsistency().hasAtLeastAsFresh(), "the read has settled it");
+    assertTrue(
+        last(SearchMemoriesRequest.class).getConsistency().hasAtLeastAsFresh(),
+        "the read has settled it");
   }
 
   @Test
   void rawStubsAreNoDifferent() throws Exception {
-    MemoryServiceGrpc.MemoryServiceFutureStub stub = MemoryServiceGrpc.newFutureStub(client.channel());
+    MemoryServiceGrpc.MemoryServiceFutureStub stub =
+        MemoryServiceGrpc.newFutureStub(client.channel());
     CreateMemoryRequest request =
         CreateMemoryRequest.newBuilder().setUserId(user).setContent("住在杭州").build();
     String token = stub.createMemory(request).get().getWrittenAt().getToken();
@@ -167,14 +173,16 @@ class OwnWritesTest {
     String written = writer.memories().create(user, "住在杭州").getWrittenAt().getToken();
     assertEquals(written, writer.token().orElseThrow());
 
-    try (MemlaneClient elsewhere = server.builder().configure(c -> c.intercept(new Recorder())).build()) {
+    try (MemlaneClient elsewhere =
+        server.builder().configure(c -> c.intercept(new Recorder())).build()) {
       CausalScope reader = elsewhere.causalScope(written);
       assertEquals(1, reader.memories().search(user, "住在哪里").getResultsCount());
       assertEquals(Values.atLeast(written), last(SearchMemoriesRequest.class).getConsistency());
       reader.memories().search(Users.any(), "住在哪里");
       assertEquals(Values.atLeast(written), last(SearchMemoriesRequest.class).getConsistency());
 
-      String next = reader.memories().create(Users.any(), "Prefers e-mail").getWrittenAt().getToken();
+      String next =
+          reader.memories().create(Users.any(), "Prefers e-mail").getWrittenAt().getToken();
       assertEquals(next, reader.token().orElseThrow());
       assertEquals(written, writer.token().orElseThrow(), "scopes are apart");
     }
@@ -188,8 +196,11 @@ class OwnWritesTest {
             .mapToObj(
                 i -> {
                   String own = i % 2 == 0 ? user : Users.any();
-                  String id = client.memories().create(own, "第 " + i + " 条").getMemory().getMemoryId();
-                  return client.memories().get(own, id).getMemory().getMemoryId().equals(id) ? 1 : 0;
+                  String id =
+                      client.memories().create(own, "第 " + i + " 条").getMemory().getMemoryId();
+                  return client.memories().get(own, id).getMemory().getMemoryId().equals(id)
+                      ? 1
+                      : 0;
                 })
             .toList();
     assertEquals(48, found.stream().mapToInt(Integer::intValue).sum());

@@ -48,7 +48,8 @@ class SecureTest {
       own.create(user, "住在杭州");
       assertEquals(1, client.memories().search(user, "杭州").getResultsCount());
       MemlaneException.PermissionDenied error =
-          assertThrows(MemlaneException.PermissionDenied.class, () -> own.search(Users.any(), "杭州"));
+          assertThrows(
+              MemlaneException.PermissionDenied.class, () -> own.search(Users.any(), "杭州"));
       assertEquals("USER_MISMATCH", error.reason());
     }
   }
@@ -59,7 +60,8 @@ class SecureTest {
         server.builderWithoutToken().token(server.token("tenant-java", SCOPES)).build()) {
       MemlaneException.PermissionDenied error =
           assertThrows(
-              MemlaneException.PermissionDenied.class, () -> client.rules().put(List.of("先确认注册地。")));
+              MemlaneException.PermissionDenied.class,
+              () -> client.rules().put(List.of("先确认注册地。")));
       assertEquals("SCOPE_MISSING", error.reason());
       assertEquals("rules:write", error.metadata().get("scope"));
     }

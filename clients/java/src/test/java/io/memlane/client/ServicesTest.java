@@ -56,7 +56,9 @@ class ServicesTest {
   void aSessionIsHeardAndLearnedFromOnce() {
     client.sessions().append(user, "会话-7", Values.user("我对花生过敏。"), Values.assistant("好的，已记下。"));
     List<String> window =
-        client.sessions().window(user, "会话-7").getMessagesList().stream().map(Message::getContent).toList();
+        client.sessions().window(user, "会话-7").getMessagesList().stream()
+            .map(Message::getContent)
+            .toList();
     assertEquals(List.of("我对花生过敏。", "好的，已记下。"), window);
     assertEquals(0, client.sessions().window(Users.any(), "会话-7").getMessagesCount());
 
@@ -83,8 +85,7 @@ class ServicesTest {
     assertTrue(context.getSystemPrompt().contains("花生"));
     assertEquals(2, context.getMessagesCount());
     assertTrue(context.getTotalTokens() <= 800);
-    assertTrue(
-        client.contexts().build(customer, "How do we reach her?").getMemoriesCount() > 0);
+    assertTrue(client.contexts().build(customer, "How do we reach her?").getMemoriesCount() > 0);
   }
 
   @Test
@@ -156,7 +157,10 @@ class ServicesTest {
     assertEquals(2048, info.getLimits().getMaxContentBytes());
   }
 
-  /** Each call of the contract has a method that takes its whole request, but for those that take its parts. */
+  /**
+   * Each call of the contract has a method that takes its whole request, but for those that take
+   * its parts.
+   */
   @Test
   void noCallIsMissing() {
     Set<Class<?>> taken =

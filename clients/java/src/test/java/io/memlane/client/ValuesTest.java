@@ -10,11 +10,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("local")
 class ValuesTest {
   @Test
   void vectorsAreLittleEndian() {
@@ -24,14 +26,25 @@ class ValuesTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"1970-01-01T00:00:00Z", "2026-03-01T08:30:00.123456789Z", "1969-12-31T23:59:59.5Z"})
+  @ValueSource(
+      strings = {
+        "1970-01-01T00:00:00Z",
+        "2026-03-01T08:30:00.123456789Z",
+        "1969-12-31T23:59:59.5Z"
+      })
   void momentsComeBack(String text) {
     Instant moment = Instant.parse(text);
     assertEquals(moment, Values.instant(Values.timestamp(moment)));
   }
 
   @ParameterizedTest
-  @CsvSource({"PT1.5S,1,500000000", "PT-1.5S,-1,-500000000", "PT-0.25S,0,-250000000", "PT-2S,-2,0", "P30D,2592000,0"})
+  @CsvSource({
+    "PT1.5S,1,500000000",
+    "PT-1.5S,-1,-500000000",
+    "PT-0.25S,0,-250000000",
+    "PT-2S,-2,0",
+    "P30D,2592000,0"
+  })
   void spansHaveOneSignOnTheWire(String text, long seconds, int nanos) {
     Duration span = Duration.parse(text);
     com.google.protobuf.Duration sent = Values.duration(span);
@@ -53,10 +66,12 @@ class ValuesTest {
   @Test
   void timeoutsAndTriesHaveBounds() {
     assertThrows(IllegalArgumentException.class, () -> Timeouts.DEFAULT.withRead(Duration.ZERO));
-    assertThrows(IllegalArgumentException.class, () -> Timeouts.DEFAULT.withBulk(Duration.ofSeconds(-1)));
+    assertThrows(
+        IllegalArgumentException.class, () -> Timeouts.DEFAULT.withBulk(Duration.ofSeconds(-1)));
     Duration pause = Duration.ofMillis(1);
     assertThrows(IllegalArgumentException.class, () -> new RetryPolicy(0, pause, pause, 1));
     assertThrows(IllegalArgumentException.class, () -> new RetryPolicy(6, pause, pause, 1));
-    assertThrows(IllegalArgumentException.class, () -> new RetryPolicy(2, pause, pause, Double.NaN));
+    assertThrows(
+        IllegalArgumentException.class, () -> new RetryPolicy(2, pause, pause, Double.NaN));
   }
 }

@@ -23,7 +23,8 @@ public final class FakeServer implements AutoCloseable {
   /** Listens on {@code port}; 0 = any that is free. */
   public FakeServer(int port, BindableService... services) throws IOException {
     ServerBuilder<?> builder =
-        Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create()).intercept(new Recorder());
+        Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create())
+            .intercept(new Recorder());
     for (BindableService service : services) {
       builder.addService(service);
     }

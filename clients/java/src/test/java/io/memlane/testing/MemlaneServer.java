@@ -28,8 +28,12 @@ public final class MemlaneServer implements AutoCloseable {
     this.address = address;
   }
 
-  /** Starts a server and waits until it serves. Nothing of the environment sets it but {@code settings}. */
-  public static MemlaneServer start(Path directory, Map<String, String> settings) throws IOException {
+  /**
+   * Starts a server and waits until it serves. Nothing of the environment sets it but {@code
+   * settings}.
+   */
+  public static MemlaneServer start(Path directory, Map<String, String> settings)
+      throws IOException {
     Path log = directory.resolve("server.log");
     ProcessBuilder builder = command("serve").redirectError(log.toFile());
     builder

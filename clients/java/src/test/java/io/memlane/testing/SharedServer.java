@@ -17,12 +17,13 @@ import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * The one server of all tests, as a parameter of their constructors and methods. In plain text, or with TLS and tokens
- * where the system property {@code memlane.secure} is true.
+ * The one server of all tests, as a parameter of their constructors and methods. In plain text, or
+ * with TLS and tokens where the system property {@code memlane.secure} is true.
  */
 public final class SharedServer implements AutoCloseable {
   private static final List<String> SCOPES =
-      List.of("admin", "compliance", "knowledge:write", "memory:read", "memory:write", "rules:write");
+      List.of(
+          "admin", "compliance", "knowledge:write", "memory:read", "memory:write", "rules:write");
 
   private final Path directory;
   private final MemlaneServer server;
@@ -61,9 +62,9 @@ public final class SharedServer implements AutoCloseable {
   public String token(String tenant, List<String> scopes, String... more) throws IOException {
     Stream<String> command =
         Stream.of(
-            Stream.of("token", "--tenant", tenant, "--key", path("keys/issuer-key.pem")),
-            scopes.stream().flatMap(scope -> Stream.of("--scope", scope)),
-            Stream.of(more))
+                Stream.of("token", "--tenant", tenant, "--key", path("keys/issuer-key.pem")),
+                scopes.stream().flatMap(scope -> Stream.of("--scope", scope)),
+                Stream.of(more))
             .flatMap(words -> words);
     return MemlaneServer.run(authSettings(), command.toArray(String[]::new)).strip();
   }
@@ -96,7 +97,9 @@ public final class SharedServer implements AutoCloseable {
     return directory.resolve(name).toString();
   }
 
-  /** Starts the server for the first test that asks for it, and ends it after the last test of all. */
+  /**
+   * Starts the server for the first test that asks for it, and ends it after the last test of all.
+   */
   public static final class Resolver implements ParameterResolver {
     @Override
     public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {

@@ -13,10 +13,13 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Variables, builders and templates of wire vectors; tests/vectors/README.md says what each means. */
+/**
+ * Variables, builders and templates of wire vectors; tests/vectors/README.md says what each means.
+ */
 final class Expectations {
   private static final double TOLERANCE = 1e-4;
-  private static final Pattern REFERENCE = Pattern.compile("\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)}");
+  private static final Pattern REFERENCE =
+      Pattern.compile("\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)}");
 
   private Expectations() {}
 
@@ -53,7 +56,8 @@ final class Expectations {
     return built(operator, node, variables);
   }
 
-  private static JsonElement built(String operator, JsonElement node, Map<String, JsonElement> variables) {
+  private static JsonElement built(
+      String operator, JsonElement node, Map<String, JsonElement> variables) {
     JsonElement argument = node.getAsJsonObject().get(operator);
     switch (operator) {
       case "$any", "$absent", "$match":
@@ -105,14 +109,16 @@ final class Expectations {
         next = found.getAsJsonObject().get(part);
       }
       if (next == null) {
-        throw new VectorException("nothing to save at " + path + ": no " + part + " in " + shown(found));
+        throw new VectorException(
+            "nothing to save at " + path + ": no " + part + " in " + shown(found));
       }
       found = next;
     }
     return found;
   }
 
-  private static void compare(JsonElement template, JsonElement value, String at, List<String> found) {
+  private static void compare(
+      JsonElement template, JsonElement value, String at, List<String> found) {
     String operator = operatorOf(template);
     if (operator != null) {
       compareByOperator(operator, template.getAsJsonObject().get(operator), value, at, found);
@@ -121,7 +127,8 @@ final class Expectations {
         template
             .getAsJsonObject()
             .asMap()
-            .forEach((key, wanted) -> compareEntry(wanted, value.getAsJsonObject(), key, at, found));
+            .forEach(
+                (key, wanted) -> compareEntry(wanted, value.getAsJsonObject(), key, at, found));
       } else {
         found.add(at + ": expected an object, got " + shown(value));
       }
@@ -147,7 +154,8 @@ final class Expectations {
     }
   }
 
-  private static void compareArrays(JsonArray template, JsonElement value, String at, List<String> found) {
+  private static void compareArrays(
+      JsonArray template, JsonElement value, String at, List<String> found) {
     if (!value.isJsonArray() || value.getAsJsonArray().size() != template.size()) {
       found.add(at + ": expected an array of " + template.size() + ", got " + shown(value));
       return;
@@ -162,7 +170,8 @@ final class Expectations {
     switch (operator) {
       case "$any" -> {}
       case "$match" -> {
-        if (!isString(value) || !Pattern.compile(argument.getAsString()).matcher(value.getAsString()).find()) {
+        if (!isString(value)
+            || !Pattern.compile(argument.getAsString()).matcher(value.getAsString()).find()) {
           found.add(at + ": expected a string with " + argument + ", got " + shown(value));
         }
       }
@@ -183,7 +192,9 @@ final class Expectations {
           }
         }
       }
-      default -> throw new VectorException(operator + " at " + at + ": not for this place, or not expanded");
+      default ->
+          throw new VectorException(
+              operator + " at " + at + ": not for this place, or not expanded");
     }
   }
 
@@ -224,7 +235,8 @@ final class Expectations {
               }
               JsonElement value = variable(found.group(1), variables);
               if (!isString(value)) {
-                throw new VectorException(found.group(1) + " is no string and cannot stand inside " + text);
+                throw new VectorException(
+                    found.group(1) + " is no string and cannot stand inside " + text);
               }
               return Matcher.quoteReplacement(value.getAsString());
             });
@@ -258,13 +270,16 @@ final class Expectations {
   }
 
   private static String f32(List<JsonPrimitive> values) {
-    ByteBuffer bytes = ByteBuffer.allocate(Float.BYTES * values.size()).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer bytes =
+        ByteBuffer.allocate(Float.BYTES * values.size()).order(ByteOrder.LITTLE_ENDIAN);
     values.forEach(value -> bytes.putFloat(Float.parseFloat(value.getAsString())));
     return Base64.getEncoder().encodeToString(bytes.array());
   }
 
   private static String shown(JsonElement value) {
     String text = value.toString();
-    return text.length() <= 400 ? text : text.substring(0, 400) + "... (" + text.length() + " characters)";
+    return text.length() <= 400
+        ? text
+        : text.substring(0, 400) + "... (" + text.length() + " characters)";
   }
 }

@@ -19,13 +19,22 @@ import java.util.Set;
  */
 record Vector(String name, List<String> requires, List<Step> steps) {
   private static final Set<String> KEYS = Set.of("name", "description", "requires", "steps");
-  private static final Set<String> CAPABILITIES = Set.of("no_model", "dimension_512", "local_embedder");
+  private static final Set<String> CAPABILITIES =
+      Set.of("no_model", "dimension_512", "local_embedder");
 
   /** One call and what must come of it: the object as it stands in the file. */
   record Step(JsonObject raw) {
     private static final Set<String> KEYS =
         Set.of(
-            "comment", "rpc", "request", "request_base64", "requests", "until", "timeout_seconds", "expect", "save");
+            "comment",
+            "rpc",
+            "request",
+            "request_base64",
+            "requests",
+            "until",
+            "timeout_seconds",
+            "expect",
+            "save");
     private static final Set<String> BODIES = Set.of("request", "request_base64", "requests");
     private static final Set<String> OUTCOMES = Set.of("response", "responses", "error");
     private static final Set<String> ERROR_KEYS = Set.of("code", "reason", "fields", "metadata");
@@ -67,7 +76,9 @@ record Vector(String name, List<String> requires, List<Step> steps) {
     }
     List<String> requires =
         raw.has("requires")
-            ? raw.getAsJsonArray("requires").asList().stream().map(JsonElement::getAsString).toList()
+            ? raw.getAsJsonArray("requires").asList().stream()
+                .map(JsonElement::getAsString)
+                .toList()
             : List.of();
     known(requires, CAPABILITIES);
     List<Step> steps =

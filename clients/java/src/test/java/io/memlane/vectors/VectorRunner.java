@@ -72,7 +72,8 @@ final class VectorRunner {
   /** One runner runs one vector. */
   VectorRunner(Channel channel) {
     this.channel = channel;
-    variables.put("run", new JsonPrimitive(UUID.randomUUID().toString().replace("-", "").substring(0, 12)));
+    variables.put(
+        "run", new JsonPrimitive(UUID.randomUUID().toString().replace("-", "").substring(0, 12)));
   }
 
   void run(Vector vector) {
@@ -86,8 +87,13 @@ final class VectorRunner {
       }
       if (!found.isEmpty()) {
         throw new AssertionError(
-            "step %d (%s): %s%n  %s"
-                .formatted(number, step.text("rpc"), step.text("comment"), String.join("\n  ", found)));
+            "%s, step %d (%s): %s%n  %s"
+                .formatted(
+                    vector.name(),
+                    number,
+                    step.text("rpc"),
+                    step.text("comment"),
+                    String.join("\n  ", found)));
       }
     }
   }
@@ -101,7 +107,8 @@ final class VectorRunner {
     } catch (MemlaneException error) {
       return expected.has("error")
           ? differences(expected.getAsJsonObject("error"), error)
-          : List.of("expected an answer, got " + error.code() + " " + error + " " + error.violations());
+          : List.of(
+              "expected an answer, got " + error.code() + " " + error + " " + error.violations());
     }
     if (expected.has("error")) {
       return List.of("expected " + expected + ", got " + answer);
@@ -112,7 +119,8 @@ final class VectorRunner {
       step.get("save")
           .getAsJsonObject()
           .asMap()
-          .forEach((name, path) -> variables.put(name, Expectations.dig(answer, path.getAsString())));
+          .forEach(
+              (name, path) -> variables.put(name, Expectations.dig(answer, path.getAsString())));
     }
     return found;
   }
@@ -123,7 +131,8 @@ final class VectorRunner {
       return answer;
     }
     JsonElement wanted = Expectations.expand(step.get("until"), variables);
-    double seconds = step.has("timeout_seconds") ? step.get("timeout_seconds").getAsDouble() : UNTIL_SECONDS;
+    double seconds =
+        step.has("timeout_seconds") ? step.get("timeout_seconds").getAsDouble() : UNTIL_SECONDS;
     long end = System.nanoTime() + (long) (seconds * 1e9);
     List<String> found = Expectations.differences(wanted, answer, "");
     while (!found.isEmpty()) {
@@ -147,7 +156,8 @@ final class VectorRunner {
         return ask(raw(method), Base64.getDecoder().decode(step.text("request_base64")));
       }
       if (step.has("requests")) {
-        return exchange(method, Expectations.expand(step.get("requests"), variables).getAsJsonArray());
+        return exchange(
+            method, Expectations.expand(step.get("requests"), variables).getAsJsonArray());
       }
       return ask(method, Expectations.expand(step.get("request"), variables));
     } catch (StatusRuntimeException failure) {
@@ -260,9 +270,17 @@ final class VectorRunner {
     if (fields != null) {
       TreeSet<String> wanted = new TreeSet<>();
       fields.getAsJsonArray().forEach(field -> wanted.add(field.getAsString()));
-      TreeSet<String> named = new TreeSet<>(error.violations().stream().map(FieldViolation::field).toList());
+      TreeSet<String> named =
+          new TreeSet<>(error.violations().stream().map(FieldViolation::field).toList());
       if (!wanted.equals(named)) {
-        found.add("error.fields: expected " + wanted + ", got " + named + " (" + error.getMessage() + ")");
+        found.add(
+            "error.fields: expected "
+                + wanted
+                + ", got "
+                + named
+                + " ("
+                + error.getMessage()
+                + ")");
       }
     }
     return found;

@@ -26,11 +26,13 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The conversations that the clients of all languages have with a server. */
+@Tag("vectors")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(SharedServer.Resolver.class)
 class WireVectorsTest {
@@ -53,7 +55,8 @@ class WireVectorsTest {
   @TestFactory
   Stream<DynamicTest> theServerKeepsTheContract() throws IOException {
     try (Stream<Path> files = Files.list(VECTORS)) {
-      List<Path> vectors = files.filter(file -> file.toString().endsWith(".json")).sorted().toList();
+      List<Path> vectors =
+          files.filter(file -> file.toString().endsWith(".json")).sorted().toList();
       assertTrue(vectors.size() > 0, "there are vectors");
       return vectors.stream()
           .map(file -> DynamicTest.dynamicTest(file.getFileName().toString(), () -> run(file)));
@@ -67,7 +70,8 @@ class WireVectorsTest {
         one -> {
           Map<String, JsonElement> variables = one.getAsJsonObject("variables").asMap();
           if (one.has("error")) {
-            assertThrows(VectorException.class, () -> Expectations.expand(one.get("input"), variables));
+            assertThrows(
+                VectorException.class, () -> Expectations.expand(one.get("input"), variables));
           } else {
             assertEquals(one.get("output"), Expectations.expand(one.get("input"), variables));
           }
@@ -86,7 +90,9 @@ class WireVectorsTest {
 
   private void run(Path file) throws IOException {
     Vector vector = Vector.load(file);
-    assumeTrue(capabilities.containsAll(vector.requires()), () -> "the server is not " + vector.requires());
+    assumeTrue(
+        capabilities.containsAll(vector.requires()),
+        () -> "the server is not " + vector.requires());
     new VectorRunner(client.channel()).run(vector);
   }
 
