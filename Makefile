@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-server test-clients test-go test-java lint types layers proto proto-check check bench bench-quick eval crash clean
+.PHONY: help setup demo serve test test-server test-browser console-screenshots test-clients test-go test-java lint types layers proto proto-check check bench bench-quick eval crash clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}'
@@ -26,7 +26,7 @@ serve: $(STAMP) ## Serve on 127.0.0.1:7070 with the embedded default
 	$(BIN)/memlane serve
 
 test: $(STAMP) ## Run the tests
-	$(BIN)/pytest -n 2 --dist loadfile -m "not milvus_server and not long" tests
+	$(BIN)/pytest -n 2 --dist loadfile -m "not milvus_server and not long and not browser" tests
 
 test-server: $(STAMP) ## Run the vector store's contract against a real Milvus server (installs it on first use)
 	$(BIN)/pytest -m milvus_server tests
@@ -38,6 +38,14 @@ test-go: $(STAMP) ## Run the Go client's tests against a real server; needs Go
 
 test-java: $(STAMP) ## Run the Java client's tests against a real server, also over TLS; needs Java 17 and Maven
 	mvn -q -B -f clients/java/pom.xml test
+
+test-browser: $(STAMP) ## Drive the console with a real Chromium (installs Debian's where there is none)
+	.ci/chromium.sh
+	$(BIN)/pytest -m browser tests/browser
+
+console-screenshots: $(STAMP) ## Take the pictures of the console anew: docs/images/console-*.png
+	.ci/chromium.sh
+	$(BIN)/python -m tests.browser.screenshots docs/images
 
 lint: $(STAMP) ## Style of the hand-written code and of the contract
 	$(BIN)/ruff format --check .

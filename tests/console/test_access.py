@@ -228,7 +228,7 @@ def test_every_answer_carries_the_policy(visitor: Visitor, path: str) -> None:
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
     assert headers["x-content-type-options"] == "nosniff" and headers["x-frame-options"] == "DENY"
-    assert headers["referrer-policy"] == "no-referrer" and "server" not in headers
+    assert headers["referrer-policy"] == "same-origin" and "server" not in headers
     assert ("no-store" in headers["cache-control"]) == (not path.startswith("/static"))
 
 

@@ -75,6 +75,12 @@ class Visit:
         """Only a part of the page is asked for (by htmx)."""
         return "hx-request" in self.request.headers and "hx-boosted" not in self.request.headers
 
+    @property
+    def target(self) -> str:
+        """Id of the part that the answer replaces. An answer in its place must have it again, for the next one."""
+        target = self.request.headers.get("hx-target", "")
+        return target if self.partial and target.isalpha() else ""
+
     def may(self, *scopes: str) -> bool:
         """Whether it makes sense to ask. What is allowed is decided by the call itself."""
         return self.principal is not None and self.principal.scopes.issuperset(scopes)
