@@ -4,6 +4,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
@@ -29,7 +30,8 @@ def take(folder: Path) -> None:
     ):
         for customer in CUSTOMERS:
             with running_chromium(customer.language) as browser:
-                for size, dark in ((WIDE, False), (NARROW, True)):
+                # The wide ones end with the customer forgotten.
+                for size, dark in ((NARROW, True), (WIDE, False)):
                     context = visitor(browser, customer.language, size, dark=dark)
                     context.set_default_timeout(30_000)
                     pictures = _wide if size == WIDE else _narrow
@@ -54,10 +56,10 @@ def _wide(page: Page, address: str, customer: Customer) -> Iterator[str]:
     page.click(".try button")
     page.wait_for_selector(".prompt")
     yield "query"
-    page.goto(f"{address}audit?user_id={user}")
+    lately = datetime.now() - timedelta(days=45)
+    page.goto(f"{address}audit?user_id={user}&from={lately:%Y-%m-%dT%H:%M}")
     page.click(".verify button")
     page.wait_for_selector("#verified dl")
-    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
     yield "audit"
     page.goto(f"{address}forget?user_id={user}")
     page.fill("#typed_user_id", customer.user_id)
@@ -75,11 +77,10 @@ def _wide(page: Page, address: str, customer: Customer) -> Iterator[str]:
 @contextmanager
 def _history(page: Page, address: str, customer: Customer) -> Iterator[None]:
     """The customer's memories with the history of the one that changed."""
-    page.goto(f"{address}memories?user_id={quote(customer.user_id)}")
+    page.goto(f"{address}memories?order=UPDATE_TIME_DESC&user_id={quote(customer.user_id)}")
     changed = page.locator(".memories > li", has_text=_CHILDREN[customer.language])
     changed.locator("summary").click()
     page.wait_for_selector(".timeline")
-    changed.scroll_into_view_if_needed()
     yield
 
 
