@@ -1,18 +1,11 @@
 """Decisions and guards are counted, without content."""
 
-import socket
 import urllib.request
 from pathlib import Path
 
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
 from tests.support.memlane_server import running_server
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+from tests.support.ports import free_port
 
 
 def test_decisions_and_guards_are_counted(tmp_path: Path) -> None:
