@@ -27,18 +27,17 @@ def take(folder: Path) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="memlane-console-") as temporary,
         seeded_console(Path(temporary)) as address,
+        running_chromium() as browser,
     ):
         for customer in CUSTOMERS:
-            with running_chromium(customer.language) as browser:
-                # The wide ones end with the customer forgotten.
-                for size, dark in ((NARROW, True), (WIDE, False)):
-                    context = visitor(browser, customer.language, size, dark=dark)
-                    context.set_default_timeout(30_000)
-                    pictures = _wide if size == WIDE else _narrow
-                    for name in pictures(context.new_page(), address, customer):
-                        path = folder / f"console-{name}-{customer.language}.png"
-                        context.pages[0].screenshot(path=path)
-                        print(path, path.stat().st_size // 1024, "KiB")
+            # The wide ones end with the customer forgotten.
+            for size, dark in ((NARROW, True), (WIDE, False)):
+                page = visitor(browser, customer.language, size, dark=dark).new_page()
+                pictures = _wide if size == WIDE else _narrow
+                for name in pictures(page, address, customer):
+                    path = folder / f"console-{name}-{customer.language}.png"
+                    page.screenshot(path=path)
+                    print(path, path.stat().st_size // 1024, "KiB")
 
 
 def _narrow(page: Page, address: str, customer: Customer) -> Iterator[str]:

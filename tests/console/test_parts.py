@@ -1,5 +1,6 @@
 """Parts of the console on their own: words, languages, differences, fields, sessions."""
 
+import json
 import re
 import string
 from datetime import UTC, datetime
@@ -10,10 +11,12 @@ from zoneinfo import ZoneInfo
 import httpx2
 import pytest
 from pydantic import ValidationError
+from typer.testing import CliRunner
 
 from memlane_core.domain.errors import FailedPrecondition
 from memlane_core.index import IndexStats
 from memlane_server.auth import AuthSettings, ClientCertificate
+from memlane_server.cli.main import app
 from memlane_server.config import ServerSettings, Settings
 from memlane_server.console import languages
 from memlane_server.console.compare import Part, parts
@@ -186,3 +189,9 @@ def test_a_console_that_nobody_could_sign_in_to_is_refused() -> None:
     )
     with pytest.raises(FailedPrecondition, match="signs in with tokens"):
         console(Settings(server=tls, auth=AuthSettings(clients=(client,))))
+
+
+@pytest.mark.parametrize(("flag", "enabled"), [("--console", True), ("--no-console", False)])
+def test_the_command_line_switches_it(flag: str, enabled: bool) -> None:
+    shown = CliRunner().invoke(app, ["serve", flag, "--print-config"])
+    assert json.loads(shown.stdout)["console"]["enabled"] is enabled

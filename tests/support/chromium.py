@@ -30,12 +30,9 @@ def executable() -> str:
 
 
 @contextlib.contextmanager
-def running_chromium(language: str = "en") -> Iterator[Browser]:
-    """`language` is that of the browser itself, as of its fields for dates."""
+def running_chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=executable(), args=[*_FLAGS, f"--lang={LOCALES[language]}"]
-        )
+        browser = playwright.chromium.launch(executable_path=executable(), args=list(_FLAGS))
         try:
             yield browser
         finally:
