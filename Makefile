@@ -33,8 +33,8 @@ test-server: $(STAMP) ## Run the vector store's contract against a real Milvus s
 
 test-clients: test-go test-java ## Run the tests of the Go and Java clients
 
-test-go: $(STAMP) ## Run the Go client's tests against a real server; needs Go
-	cd clients/go && go vet ./... && go test ./...
+test-go: $(STAMP) ## Run the Go client's tests against a real server, also over TLS with tokens; needs Go
+	cd clients/go && go vet ./... && go test -count=1 ./... && MEMLANE_GO_TEST_SECURE=1 go test -count=1 .
 
 test-java: $(STAMP) ## Run the Java client's tests against a real server, also over TLS; needs Java 17 and Maven
 	mvn -q -B -f clients/java/pom.xml test

@@ -40,7 +40,7 @@ BATCHES = (8, 64, 256)
 CONNECTIONS = (1, 4, 16)
 RATE_SHARES = (0.25, 0.5, 0.75)
 """Of what a closed loop of 16 connections got: the rates of the open loop."""
-_SESSION = "bench"
+SESSION = "bench"
 _ROUNDS = 10
 _COLD_USERS = 64
 _COLD_MEMORIES = 200
@@ -191,7 +191,7 @@ def contexts(bench: Bench) -> Figures:
     prepare_context(bench.server)
     figures: Figures = {}
     for name, knowledge in (("context", False), ("context.with_knowledge", True)):
-        outcome = bench.run("context,search_cached_text", session_id=_SESSION, knowledge=knowledge)
+        outcome = bench.run("context,search_cached_text", session_id=SESSION, knowledge=knowledge)
         figures |= latencies(f"{name}.build", outcome.series["context"].latency_us)
         figures |= over(f"{name}.over_search", outcome, "context", "search_cached_text")
     return figures
@@ -225,7 +225,7 @@ def prepare_context(server: ServerProcess) -> None:
             )
         session_service_pb2_grpc.SessionServiceStub(channel).AppendMessages(
             session_service_pb2.AppendMessagesRequest(
-                user_id=user_of(MEMORIES), session_id=_SESSION, messages=messages
+                user_id=user_of(MEMORIES), session_id=SESSION, messages=messages
             ),
             timeout=30,
         )

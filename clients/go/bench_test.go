@@ -19,29 +19,26 @@ const (
 
 // BenchmarkSearchOverEcho alternates, call by call on one connection, a null echo and a search of a warm user with
 // 1,000 memories by a vector, and reports the median of each and their ratio: what memory costs above the transport.
+// The client that wrote the memories sends its consistency token with each search, the other one has none to send.
 //
 //	go test -run '^$' -bench SearchOverEcho -benchtime 5000x .
 func BenchmarkSearchOverEcho(b *testing.B) {
-	client := dial(b)
-	user := newUser()
-	info, err := client.GetServerInfo(limited(b), &memlanev1.GetServerInfoRequest{})
+	writer := dial(b)
+	info, err := writer.GetServerInfo(limited(b), &memlanev1.GetServerInfoRequest{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	fill(b, client, user, benchMemories)
-	dimension := int(info.GetEmbedder().GetDimension())
-	random := randv2.New(randv2.NewPCG(1, 1))
-	searches := make([]*memlanev1.SearchMemoriesRequest, 64)
-	for i := range searches {
-		vector := make([]float32, dimension)
-		for j := range vector {
-			vector[j] = float32(random.NormFloat64())
-		}
-		searches[i] = memlane.SearchEmbedding(user, vector)
-		searches[i].TopK = benchTopK
-	}
-	echo := &memlanev1.EchoRequest{}
+	user := newUser()
+	fill(b, writer, user, benchMemories)
+	searches := vectorSearches(user, int(info.GetEmbedder().GetDimension()))
+	b.Run("another client's memories", func(b *testing.B) { searchOverEcho(b, dial(b), searches) })
+	b.Run("own memories", func(b *testing.B) { searchOverEcho(b, writer, searches) })
+}
+
+func searchOverEcho(b *testing.B, client *memlane.Client, searches []*memlanev1.SearchMemoriesRequest) {
+	b.Helper()
 	ctx := limited(b)
+	echo := &memlanev1.EchoRequest{}
 	pair := func(i int) (echoed, searched time.Duration) {
 		began := time.Now()
 		if _, err := client.Echo(ctx, echo); err != nil {
@@ -62,17 +59,30 @@ func BenchmarkSearchOverEcho(b *testing.B) {
 		pair(i)
 	}
 	var echoes, took []time.Duration
-	i := 0
 	for b.Loop() {
-		echoed, searched := pair(i)
+		echoed, searched := pair(len(echoes))
 		echoes, took = append(echoes, echoed), append(took, searched)
-		i++
 	}
 	echoMedian, searchMedian := quantile(echoes, 0.5), quantile(took, 0.5)
 	b.ReportMetric(micros(echoMedian), "echo-p50-µs")
 	b.ReportMetric(micros(searchMedian), "search-p50-µs")
 	b.ReportMetric(micros(quantile(took, 0.99)), "search-p99-µs")
 	b.ReportMetric(float64(searchMedian)/float64(echoMedian), "search/echo")
+}
+
+// vectorSearches are searches by random vectors.
+func vectorSearches(user string, dimension int) []*memlanev1.SearchMemoriesRequest {
+	random := randv2.New(randv2.NewPCG(1, 1))
+	searches := make([]*memlanev1.SearchMemoriesRequest, 64)
+	for i := range searches {
+		vector := make([]float32, dimension)
+		for j := range vector {
+			vector[j] = float32(random.NormFloat64())
+		}
+		searches[i] = memlane.SearchEmbedding(user, vector)
+		searches[i].TopK = benchTopK
+	}
+	return searches
 }
 
 // fill gives a user so many memories, each of its own text.

@@ -4,23 +4,11 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/memlane/memlane/clients/go/internal/memlanetest"
 )
 
-// The example, run as a reader would run it. It connects in plain text, so it has a server of its own where the others
-// have TLS.
+// The example, run as a reader would run it: in plain text.
 func TestTheExampleGoesThroughTheCycle(t *testing.T) {
-	address := target
-	if secured != nil {
-		server, err := memlanetest.Start(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Stop()
-		address = server.Address
-	}
-	printed, err := exec.CommandContext(limited(t), "go", "run", "./examples/cycle", "-target", address).CombinedOutput()
+	printed, err := exec.CommandContext(limited(t), "go", "run", "./examples/cycle", "-target", plainTarget).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, printed)
 	}

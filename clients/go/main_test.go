@@ -18,6 +18,8 @@ const callLimit = 60 * time.Second
 var (
 	// target is the address of the one server of these tests.
 	target string
+	// plainTarget is a server in plain text and without credentials: the same one, unless it has TLS.
+	plainTarget string
 	// access are the options with which a client may do everything on it: none in plain text.
 	access []memlane.Option
 	// secured is set where the server has TLS and tokens.
@@ -33,7 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// run starts the server: in plain text, or with MEMLANE_GO_TEST_SECURE=1 with TLS and tokens.
+// run starts the server: in plain text, or with MEMLANE_GO_TEST_SECURE=1 with TLS and tokens. Go's test cache sees
+// neither this variable nor the server: run these tests with -count=1.
 func run(m *testing.M) (int, error) {
 	var settings map[string]string
 	if os.Getenv("MEMLANE_GO_TEST_SECURE") == "1" {
@@ -61,7 +64,15 @@ func run(m *testing.M) (int, error) {
 		return 0, err
 	}
 	defer server.Stop()
-	target = server.Address
+	target, plainTarget = server.Address, server.Address
+	if secured != nil {
+		plain, err := memlanetest.Start(nil)
+		if err != nil {
+			return 0, err
+		}
+		defer plain.Stop()
+		plainTarget = plain.Address
+	}
 	return m.Run(), nil
 }
 
@@ -69,6 +80,17 @@ func run(m *testing.M) (int, error) {
 func dial(t testing.TB, options ...memlane.Option) *memlane.Client {
 	t.Helper()
 	return dialTo(t, target, options...)
+}
+
+// dialPlain gives a client of the server without credentials.
+func dialPlain(t testing.TB) *memlane.Client {
+	t.Helper()
+	client, err := memlane.Dial(plainTarget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	return client
 }
 
 func dialTo(t testing.TB, address string, options ...memlane.Option) *memlane.Client {

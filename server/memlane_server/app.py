@@ -117,7 +117,7 @@ class App:
             capacity(settings.server),
             share=share,
             model=settings.chat.configured,
-            lag_seconds=self.telemetry.lag.seconds,
+            behind=self._behind,
             waiting_io=lambda: offload.waiting,
         )
         self.refusals = Refusals(
@@ -287,6 +287,7 @@ class App:
                     limiter=self.limiter,
                     backlog=self.journal.backlog,
                     store_up=lambda: self.writer.store_up,
+                    loop_busy=lambda: self.telemetry.lag.busy,
                     in_flight=in_flight,
                     now=self.clock.now,
                 ),
@@ -366,6 +367,10 @@ class App:
             time_us=int(self.clock.now() * 1_000_000),
         )
         self.positions.advance(seq)
+
+    def _behind(self) -> bool:
+        lag, limits = self.telemetry.lag, self.settings.limits
+        return lag.busy > limits.max_loop_busy or lag.late_seconds > limits.max_loop_lag_ms / 1000
 
     def _store_state(self, up: bool) -> None:
         self._on_ready(up)

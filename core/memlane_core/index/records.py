@@ -31,7 +31,9 @@ class JsonRecords:
         return json.dumps(fields).encode()
 
     def decode(self, record: bytes, position: int) -> Memory:
-        memory_id, user_id, content, kind, metadata, created_at, updated_at, expires_at, revision = json.loads(record)
+        memory_id, user_id, content, kind, metadata, created_at, updated_at, expires_at, revision = (
+            json.loads(record)
+        )
         return Memory(
             memory_id, user_id, content, MemoryType(kind), metadata, created_at, updated_at, expires_at, revision,
             position,

@@ -91,14 +91,14 @@ class TenantLimiter:
         *,
         share: float,
         model: bool,
-        lag_seconds: Callable[[], float] = lambda: 0.0,
+        behind: Callable[[], bool] = lambda: False,
         waiting_io: Callable[[], int] = lambda: 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`share`: part of the capacity that one tenant may hold. `model`: a language model is configured."""
+        """`share`: part of the capacity that one tenant may hold. `model`: a language model is configured. `behind`:
+        more is asked than the process can do."""
         self._settings = settings
-        self._lag_seconds = lag_seconds
-        self._max_lag_seconds = settings.max_loop_lag_ms / 1000
+        self._behind = behind
         self._waiting_io = waiting_io
         self._clock = clock
         lanes = sorted({lane for lane, _ in capacity.lanes.values()} | {""})
@@ -109,7 +109,7 @@ class TenantLimiter:
         self._users: OrderedDict[tuple[str, str], _Buckets] = OrderedDict()
         self._window_ends = 0.0
         self._fair_calls = math.inf
-        """Calls in a window that every tenant may have, however late the event loop is."""
+        """Calls in a window that every tenant may have, however much is asked."""
         self.refused: Counter[tuple[str, str, str]] = Counter()
         """Refusals by scope (tenant, user, server), kind and what was exceeded (rate, concurrency, fair_share, io)."""
 
@@ -201,7 +201,7 @@ class TenantLimiter:
         during the window before; whoever asks for less than that notices nothing."""
         if now >= self._window_ends:
             self._next_window(now)
-        if tenant.in_window >= self._fair_calls and self._lag_seconds() > self._max_lag_seconds:
+        if tenant.in_window >= self._fair_calls and self._behind():
             self.refused["tenant", kind, "fair_share"] += 1
             raise Overloaded(
                 "the server is behind and this tenant has had its share",

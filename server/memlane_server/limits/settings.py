@@ -81,6 +81,8 @@ class LimitsSettings(_Section):
     hold. Without credentials there is one tenant, and it may hold all."""
     max_loop_lag_ms: Rate = 50.0
     """Lateness of the event loop from which on the tenants that ask for more than their fair share are refused."""
+    max_loop_busy: float = Field(0.85, gt=0, le=1)
+    """The same for the part of the time that the thread of the loop computes."""
     max_waiting_io: Positive = 2_000
     """Blocking calls that wait for a thread, from which on writes are refused."""
     tracked_users: int = Field(50_000, ge=4_096)

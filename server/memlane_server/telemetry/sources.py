@@ -32,6 +32,7 @@ class Sources:
     backlog: Callable[[], tuple[int, int | None]]
     """Ingestions not finished, and when the oldest was accepted (Unix microseconds). Blocks."""
     store_up: Callable[[], bool]
+    loop_busy: Callable[[], float]
     in_flight: Callable[[], Sequence[tuple[str, int, int | None]]]
     """Name, calls and bound (None = none) of each lane."""
     now: Callable[[], float] = time.time
@@ -81,6 +82,9 @@ class SourcesCollector(Collector):
                 bound.add_metric((lane,), limit)
         yield running
         yield bound
+        yield _gauge(
+            "memlane_event_loop_busy", "Part of the time that the loop computes", self._sources.loop_busy()
+        )
         offload = self._sources.offload
         yield _gauge("memlane_io_running", "Blocking calls that have a thread", offload.running)
         yield _gauge("memlane_io_waiting", "Blocking calls that wait for a thread", offload.waiting)

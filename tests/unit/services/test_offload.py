@@ -45,7 +45,9 @@ async def settle() -> None:
 
 async def test_tenants_take_turns(gate: Gate) -> None:
     offload = Offload(1)
-    tasks = [asyncio.create_task(as_tenant(offload, tenant, gate)) for tenant in ("甲", "甲", "甲", "甲", "乙")]
+    tasks = [
+        asyncio.create_task(as_tenant(offload, tenant, gate)) for tenant in ("甲", "甲", "甲", "甲", "乙")
+    ]
     await settle()
     assert (offload.running, offload.waiting) == (1, 4)
     gate.open()

@@ -27,14 +27,14 @@ BANK_A, BANK_B = Principal("bank-a", "teller"), Principal("bank-b", "柜员")
 class Limited:
     def __init__(self, *, share: float = 1.0, model: bool = True, calls: int = 1000, **settings: Any) -> None:
         self.now = 100.0
-        self.lag = 0.0
+        self.behind = False
         self.waiting = 0
         self.limiter = TenantLimiter(
             LimitsSettings.model_validate(settings),
             capacity(ServerSettings(max_concurrent_calls=calls, max_slow_calls=8)),
             share=share,
             model=model,
-            lag_seconds=lambda: self.lag,
+            behind=lambda: self.behind,
             waiting_io=lambda: self.waiting,
             clock=lambda: self.now,
         )
@@ -139,8 +139,8 @@ def test_streams_are_shared_too() -> None:
     limited.limiter.open_stream(BANK_A)
 
 
-def test_while_the_loop_is_late_only_who_asks_for_much_is_refused() -> None:
-    limited = Limited(max_loop_lag_ms=50)
+def test_while_the_server_is_behind_only_who_asks_for_much_is_refused() -> None:
+    limited = Limited()
 
     def second() -> tuple[int, int]:
         limited.now += 1.0
@@ -148,18 +148,18 @@ def test_while_the_loop_is_late_only_who_asks_for_much_is_refused() -> None:
         return noisy, limited.admitted(20, lambda: limited.call(who=BANK_B))
 
     assert second() == (1000, 20)
-    limited.lag = 0.2
+    limited.behind = True
     assert second() == (510, 20), "half of what was let in before"
     assert second() == (265, 20)
     assert second()[1] == 20
-    limited.lag = 0.01
+    limited.behind = False
     assert second() == (1000, 20)
     assert limited.limiter.refused["tenant", "reads", "fair_share"] > 0
 
 
 def test_a_tenant_alone_is_never_refused_for_its_share() -> None:
     limited = Limited()
-    limited.lag = 9.0
+    limited.behind = True
     for _ in range(3):
         limited.now += 1.0
         assert limited.admitted(1000) == 1000
