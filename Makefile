@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-server test-browser console-screenshots test-clients test-go test-java lint types layers proto proto-check check bench bench-quick eval crash clean
+.PHONY: help setup demo serve test test-server test-browser console-screenshots test-clients test-go test-java lint types layers proto proto-check check bench load bench-quick eval crash clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ bench: $(BENCH_STAMP) ## All benchmarks, under 20 minutes: benchmarks/results/be
 $(BENCH_STAMP): $(STAMP) pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	touch $@
+
+load: $(BENCH_STAMP) ## Scenarios, soak, overload and noisy neighbour: benchmarks/results/load/report.md; needs Go
+	$(BIN)/python -m benchmarks.load_harness
 
 bench-quick: $(STAMP) ## First figures, under two minutes: benchmarks/results/quick.json
 	$(BIN)/python -m benchmarks.quick
