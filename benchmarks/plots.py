@@ -1,5 +1,4 @@
-"""The figures as pictures: one PNG a part. Colours of Okabe and Ito, which colour-blind readers can tell apart, and a
-marker of its own for each line."""
+"""The figures as pictures: one PNG a part."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,17 +13,12 @@ from .bounds import limit_of
 from .growth import MEMORIES_EACH
 from .growth import SIZES as GROWTH_SIZES
 from .kernels import DIMENSIONS, RIVALS, ROWS
+from .palette import COLOURS, DPI, MARKERS
 from .prompt_budget import DEFAULT_TOP_K, LANGUAGES, SHOWN_TOP_KS, TOP_KS
 
 Figures = Mapping[str, float]
 
-_BLACK, _ORANGE, _SKY, _GREEN, _YELLOW, _BLUE, _RED, _PINK = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
-)  # fmt: skip
-_COLOURS = (_BLUE, _RED, _GREEN, _ORANGE, _PINK, _SKY, _BLACK)
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _NAMES = {"zh": "Chinese", "en": "English"}
-_DPI = 150
 _NUMBER = StrMethodFormatter("{x:,g}")
 
 
@@ -66,7 +60,7 @@ def prompt_budget(figures: Figures, path: Path) -> None:
                 (tokens[place], recalls[place]),
                 textcoords="offset points",
                 xytext=(4, -14 - 12 * n),
-                color=_COLOURS[n],
+                color=COLOURS[n],
             )
         for m, call in enumerate(("search", "context")):
             label = {"search": "SearchMemories", "context": "BuildContext"}[call]
@@ -94,8 +88,8 @@ def service(figures: Figures, path: Path) -> None:
             [value for value, _ in present],
             [place for _, place in present],
             linestyle="",
-            marker=_MARKERS[n],
-            color=_COLOURS[n],
+            marker=MARKERS[n],
+            color=COLOURS[n],
             label=percentile,
         )
     axes.set_yticks(range(len(names)), [name.removeprefix("service.") for name in names], fontsize=8)
@@ -144,8 +138,8 @@ def _line(axes: Axes, points: Sequence[tuple[float, float | None]], n: int, labe
         [x for x, _ in present],
         [y for _, y in present],
         label=label,
-        color=_COLOURS[n % len(_COLOURS)],
-        marker=_MARKERS[n % len(_MARKERS)],
+        color=COLOURS[n % len(COLOURS)],
+        marker=MARKERS[n % len(MARKERS)],
         markersize=5,
         linewidth=1.4,
     )
@@ -178,4 +172,4 @@ def _plain(axes: Axes, title: str, x_label: str, y_label: str) -> None:
 
 def _save(figure: Figure, path: Path) -> None:
     # Without the library's version in it, the same figures give the same file.
-    figure.savefig(path, dpi=_DPI, metadata={"Software": None})
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})

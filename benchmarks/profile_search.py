@@ -1,10 +1,10 @@
 """Where the microseconds of a warm SearchMemories go, inside the server's process.
 
-    python -m benchmarks.profile_search [--memories 1000] [--dimension 512] [--functions]
+    python -m benchmarks.profile_search [--memories 1000] [--functions]
 
-The parts of a call are taken apart and timed one by one, each as the median of many rounds that go through all parts
-in turn, so that a busy machine slows all of them alike. What the transport adds is not in here: that is the null echo
-of `benchmarks.service`. `--functions` prints cProfile's view of the whole handler instead.
+The parts of a call are taken apart and timed one by one, all in turn, each as the median of its times. What the
+transport adds is not in here: that is the null echo of `benchmarks.service`. `--functions` prints cProfile's view of
+the whole handler instead.
 """
 
 import argparse
@@ -12,7 +12,6 @@ import asyncio
 import cProfile
 import json
 import pstats
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,9 +35,10 @@ from memlane_server.servicers.search import SearchServicer
 from memlane_server.services import Services
 from memlane_server.translate.search import search_command, search_message
 
+from .report import RESULTS
 from .seed import text
+from .timing import interleaved, medians_us
 
-RESULTS = Path(__file__).parent / "results"
 USER = "profile"
 
 
@@ -90,18 +90,6 @@ def completed(awaitable: Awaitable[Any]) -> Any:
     raise AssertionError("it waited")
 
 
-def medians(parts: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Microseconds of each part."""
-    taken: dict[str, list[int]] = {name: [] for name in parts}
-    for _ in range(rounds):
-        for name, part in parts.items():
-            started = time.perf_counter_ns()
-            for _ in range(10):
-                part()
-            taken[name].append(time.perf_counter_ns() - started)
-    return {name: round(float(np.median(values)) / 10_000, 2) for name, values in taken.items()}
-
-
 def parts_of(app: App, board: HealthBoard, services: Services) -> dict[str, Callable[[], object]]:
     query = np.random.default_rng(2).standard_normal(app.embedder.dimension).astype("<f4")
     request = memory_service_pb2.SearchMemoriesRequest(user_id=USER, embedding_f32=query.tobytes(), top_k=5)
@@ -150,16 +138,15 @@ async def profile(args: argparse.Namespace) -> dict[str, float]:
             await app.start(lambda ready: board.set_ready())
             fill(app, args.memories)
             parts = parts_of(app, board, services)
-            for part in parts.values():
-                for _ in range(200):
-                    part()
             if args.functions:
                 profiler = cProfile.Profile()
                 whole = parts["handler: whole search"]
                 profiler.runcall(lambda: [whole() for _ in range(20_000)])
                 pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
                 return {}
-            return medians(parts, args.rounds)
+            interleaved(parts, seconds=0.5)
+            taken = medians_us(interleaved(parts, args.seconds))
+            return {name: round(value, 2) for name, value in taken.items()}
         finally:
             await app.stop()
 
@@ -169,7 +156,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--memories", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--functions", action="store_true", help="cProfile of the handler")
     args = parser.parse_args()
     figures = asyncio.run(profile(args))

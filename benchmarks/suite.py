@@ -13,7 +13,9 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from memlane_server.bench.load import GeneratorFailed
 
 from . import bounds
 from .report import PREFIXES, RESULTS, Results, load_results, merge_results
@@ -28,7 +30,6 @@ class Part:
     title: str
     seconds: Mapping[str, float]
     """Arguments of `run` that say how long is measured; they grow with --pace."""
-    needs: str = field(default="make bench installs what it needs")
 
     def run(self, pace: float, progress: Progress) -> dict[str, float]:
         module = importlib.import_module(f"{__package__}.{self.name}")
@@ -40,12 +41,7 @@ class Part:
 PARTS = (
     Part("kernels", "Kernels", {"seconds_per_size": 4.0}),
     Part("prompt_budget", "Prompt budget", {"seconds": 60.0}),
-    Part(
-        "service",
-        "Service",
-        {"seconds_per_point": 2.0},
-        "the load generator is written in Go: is `go` on the PATH?",
-    ),
+    Part("service", "Service", {"seconds_per_point": 2.0}),
     Part("growth", "Growth", {"seconds_per_point": 6.0}),
 )
 
@@ -71,9 +67,10 @@ def measure(names: list[str], pace: float, clock: Clock) -> list[str]:
             figures = part.run(pace, clock.say)
         # The edge of the program: what the other parts measured must not be lost.
         except Exception as error:  # noqa: BLE001
-            if not isinstance(error, ImportError):
+            hint = ": `make bench` installs what it needs" if isinstance(error, ImportError) else ""
+            if not isinstance(error, ImportError | GeneratorFailed):
                 traceback.print_exc()
-            clock.say(f"{part.name} could not be measured ({part.needs}): {error}")
+            clock.say(f"{part.name} could not be measured: {error}{hint}")
             failed.append(part.name)
             continue
         merge_results(part.name, figures)

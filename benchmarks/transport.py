@@ -1,6 +1,6 @@
 """What the transport alone costs: the same null echo from a sync grpc server, grpc.aio on asyncio and on uvloop.
 
-    python -m benchmarks.transport [--calls 5000]
+    python -m benchmarks.transport [--seconds 10]
 
 Three servers, each a process of its own, are called in turn over one connection each, so that all see the same
 machine. Besides the latency, the CPU time of each server per call. Writes benchmarks/results/transport.json.
@@ -11,21 +11,22 @@ import asyncio
 import json
 import multiprocessing
 import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import grpc
-import numpy as np
 
-RESULTS = Path(__file__).parent / "results"
+from .report import RESULTS
+from .timing import interleaved, percentiles
+
 METHOD = "/bench.Null/Echo"
 _OPTIONS = [("grpc.so_reuseport", 0)]
 
 
-class Echo(grpc.GenericRpcHandler):
+class Echo(grpc.GenericRpcHandler):  # type: ignore[misc]  # untyped base
     """Answers raw bytes with the same."""
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -73,7 +74,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(calls: int, payload: bytes) -> dict[str, dict[str, float]]:
+def measure(seconds: float, payload: bytes) -> dict[str, dict[str, float]]:
     spawn = multiprocessing.get_context("spawn")
     pipes, processes, echoes = {}, {}, {}
     for name, serve in SERVERS.items():
@@ -85,22 +86,19 @@ def measure(calls: int, payload: bytes) -> dict[str, dict[str, float]]:
             if not pipe.poll(60):
                 raise TimeoutError(f"the {name} server did not start within a minute")
             echoes[name] = grpc.insecure_channel(f"127.0.0.1:{pipe.recv()}").unary_unary(METHOD)
-        taken: dict[str, list[int]] = {name: [] for name in SERVERS}
-        for _ in range(300):
-            for echo in echoes.values():
-                echo(payload)
+        contenders = {name: partial(echo, payload) for name, echo in echoes.items()}
+        interleaved(contenders, seconds=1.0)
         before = {name: cpu_seconds(p.pid) for name, p in processes.items() if p.pid}
-        for _ in range(calls):
-            for name, echo in echoes.items():
-                started = time.perf_counter_ns()
-                echo(payload)
-                taken[name].append(time.perf_counter_ns() - started)
+        taken = interleaved(contenders, seconds)
         return {
             name: {
-                **{f"p{p}_us": round(float(np.percentile(taken[name], p)) / 1000, 1) for p in (50, 95, 99)},
-                "cpu_us": round((cpu_seconds(process.pid or 0) - before[name]) / calls * 1e6, 1),
+                **{
+                    f"{percentile}_us": round(value, 1)
+                    for percentile, value in percentiles(taken[name]).items()
+                },
+                "cpu_us": round((cpu_seconds(p.pid or 0) - before[name]) / len(taken[name]) * 1e6, 1),
             }
-            for name, process in processes.items()
+            for name, p in processes.items()
         }
     finally:
         for name, process in processes.items():
@@ -112,9 +110,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--calls", type=int, default=5000)
-    calls = parser.parse_args().calls
-    figures = {f"payload_{size}": measure(calls, bytes(size)) for size in (0, 2048)}
+    parser.add_argument("--seconds", type=float, default=10.0)
+    seconds = parser.parse_args().seconds
+    figures = {f"payload_{size}": measure(seconds, bytes(size)) for size in (0, 2048)}
     for payload, servers in figures.items():
         for name, values in servers.items():
             shown = "  ".join(f"{key} {value:8.1f}" for key, value in values.items())

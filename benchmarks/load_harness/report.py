@@ -6,8 +6,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from memlane_server.bench.plot import COLOURS, MARKERS
-
+from ..palette import COLOURS, DPI, MARKERS
 from ..report import RESULTS, about
 from .parts import Section
 
@@ -69,4 +68,4 @@ def _plot(section: Section, path: Path) -> None:
     axes.set_ylim(bottom=0)
     axes.grid(visible=True, alpha=0.3)
     axes.legend()
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=DPI)

@@ -186,7 +186,7 @@ def certificate_files(settings: ServerSettings) -> tls.CertificateFiles | None:
 def _waiting_room(calls: int) -> tuple[tuple[str, int], ...]:
     """Bounds the queue in front of us. grpc.aio takes up one call at a time, so an overload shows neither in our lanes
     nor in the lateness of the loop: it waits in the transport, which by default keeps up to 3,000 calls, old ones
-    first, and then answers them long after their deadlines (docs/adr/0011)."""
+    first, and then answers them long after their deadlines (docs/adr/0009)."""
     return (
         ("grpc.server.max_pending_requests", calls // 2),
         ("grpc.server.max_pending_requests_hard_limit", calls),

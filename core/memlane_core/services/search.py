@@ -86,10 +86,7 @@ class SearchService:
     async def search(self, call: Call, command: SearchCommand) -> SearchResult:
         """Raises InvalidArgument (token), NotReady, StoreUnavailable, and what the embedder raises."""
         started = time.perf_counter_ns()
-        embedded = self._known(command)
-        if embedded is None:
-            embedded = await self.embed(call, command)
-        return await self.search_embedded(call, command, embedded, started)
+        return await self.search_embedded(call, command, await self.embed(call, command), started)
 
     async def search_embedded(
         self, call: Call, command: SearchCommand, embedded: EmbeddedQuery, started: int | None = None
