@@ -83,4 +83,4 @@ def test_a_part_that_fails_leaves_the_others_and_is_named(
     assert failed == ["kernels"]
     assert kept == {"growth": {"growth.figure": 0.5}}
     said = capsys.readouterr().err
-    assert "kernels could not be measured (make bench installs what it needs): no module named faiss" in said
+    assert "kernels could not be measured: no module named faiss: `make bench` installs what it needs" in said
