@@ -49,27 +49,35 @@ class Memload:
             )
         except OSError as error:
             raise GeneratorFailed(f"{self.binary} cannot be run: {error.strerror}") from None
-        longest = load.seconds + load.warm_up_seconds + 2 * load.timeout_seconds + _SPARE_SECONDS
-        return Running(process, longest)
+        return Running(process, longest(load))
+
+
+def longest(load: Load) -> float:
+    """Seconds after which a load that has not ended never will."""
+    return load.seconds + load.warm_up_seconds + 2 * load.timeout_seconds + _SPARE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A load that is under way."""
+    """A load that is under way in a process of its own, which prints what came of it as memload does."""
 
     process: subprocess.Popen[str]
     seconds: float
+    told: str | None = None
+    """What the process reads from its standard input."""
+    name: str = "memload"
 
     def result(self) -> Outcome:
         """Waits for the end. Raises GeneratorFailed."""
         try:
-            printed, told = self.process.communicate(timeout=self.seconds)
+            printed, complaint = self.process.communicate(self.told, timeout=self.seconds)
         except subprocess.TimeoutExpired:
-            raise GeneratorFailed(f"memload did not end within {self.seconds:g} s") from None
+            raise GeneratorFailed(f"{self.name} did not end within {self.seconds:g} s") from None
         finally:
             self.stop()
         if self.process.returncode != 0:
-            raise GeneratorFailed(told.strip().splitlines()[-1] if told.strip() else "memload failed")
+            lines = complaint.strip().splitlines()
+            raise GeneratorFailed(lines[-1] if lines else f"{self.name} failed")
         report: dict[str, Any] = json.loads(printed)
         return Outcome.parse(report)
 

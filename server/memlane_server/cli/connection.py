@@ -89,14 +89,22 @@ def with_credential(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def client_options(address: str) -> ClientOptions:
+    """How the running command connects. What contradicts itself is told in words, with exit code 2."""
+    credential = _credential.get()
+    try:
+        return ClientOptions(
+            target=address, token=credential.token, tls=credential.tls, insecure=credential.insecure
+        )
+    except ValueError as error:
+        fail(str(error), 2)
+
+
 @contextmanager
 def connected(address: str) -> Iterator[grpc.Channel]:
     """A channel; what goes wrong on it is told in words, with exit code 1."""
+    options = client_options(address)
     try:
-        credential = _credential.get()
-        options = ClientOptions(
-            target=address, token=credential.token, tls=credential.tls, insecure=credential.insecure
-        )
         credentials = options.credentials()
     except ValueError as error:
         fail(str(error), 2)

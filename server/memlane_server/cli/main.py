@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import audit, credentials, evaluate, memories, operate
+from .bench import bench
 from .connection import console, with_credential
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app.command(name="list")(with_credential(memories.list_memories))
 app.command()(with_credential(memories.history))
 app.command()(with_credential(audit.forget))
 app.command()(with_credential(audit.export))
+app.command()(with_credential(bench))
 app.add_typer(audit.app, name="audit")
 app.add_typer(evaluate.app, name="eval")
 
