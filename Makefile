@@ -4,9 +4,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 BENCH_STAMP := .venv/.installed-bench
+PEERS := .venv-peers/bin
+PEERS_STAMP := .venv-peers/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-server test-browser console-screenshots test-clients test-go test-java lint types layers proto proto-check check bench load bench-quick eval crash clean
+.PHONY: help setup demo serve test test-server test-browser console-screenshots test-clients test-go test-java lint types layers proto proto-check check bench load bench-quick bench-peers eval crash clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | awk -F'\t' '{printf "  \033[1m%-14s\033[0m %s\n", $$1, $$2}'
@@ -84,6 +86,14 @@ load: $(BENCH_STAMP) ## Scenarios, soak, overload and noisy neighbour: benchmark
 bench-quick: $(STAMP) ## First figures, under two minutes: benchmarks/results/quick.json
 	$(BIN)/python -m benchmarks.quick
 
+bench-peers: $(PEERS_STAMP) ## Beside other stores and memory libraries, in an environment of its own, under 20 minutes
+	$(PEERS)/python -m benchmarks.peers
+
+$(PEERS_STAMP): benchmarks/peers/requirements.txt pyproject.toml
+	test -x $(PEERS)/python || $(PYTHON) -m venv .venv-peers
+	$(PEERS)/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt -e '.[server]'
+	touch $@
+
 eval: $(STAMP) ## Score extraction, decisions, retrieval and returning customers on the public sets
 	$(BIN)/python -m benchmarks.evaluate
 
@@ -91,4 +101,4 @@ crash: $(STAMP) ## 200 rounds of kill -9 during writes
 	$(BIN)/python -m tests.crash.kill_rounds --rounds 200
 
 clean: ## Remove what was built or recorded here
-	rm -rf .venv .venv-proto .venv-milvus build dist memlane-data demo-report.html
+	rm -rf .venv .venv-proto .venv-milvus .venv-peers build dist memlane-data demo-report.html

@@ -33,6 +33,18 @@ BOUNDS = (
     Bound("kernel.bandwidth_share", ">=", 0.85, "float32 pass over what the machine can read"),
     Bound("growth.users", "<=", 1.15, "p50 with 100,000 users over p50 with 100"),
     Bound("growth.bytes_per_row_over_content", "<=", 1.25, "memory a row over vector and text"),
+    Bound(
+        "peers.best_service_over_memlane.p50",
+        ">=",
+        5.0,
+        "fastest other service of recall 1.0, over memlane's whole call",
+    ),
+    Bound(
+        "peers.best_engine_over_index.p50",
+        ">=",
+        4.0,
+        "fastest other engine in the process, over the user index",
+    ),
 )
 
 

@@ -18,6 +18,7 @@ PREFIXES = {
     "prompt_budget": ("prompt_budget.",),
     "service": ("service.", "context."),
     "growth": ("growth.",),
+    "peers": ("peers.",),
 }
 """Which keys a part owns: measuring it again replaces all of them."""
 
@@ -46,8 +47,12 @@ def load_results(path: Path = BENCH) -> Results:
     return results
 
 
-def merge_results(part: str, figures: Mapping[str, float], path: Path = BENCH) -> Results:
+def merge_results(
+    part: str, figures: Mapping[str, float], path: Path = BENCH, *, facts: Results | None = None
+) -> Results:
     """Replace a part's figures in the file by these, say when and where they were measured, and return all.
+
+    `facts`: what is to be said of the machine and the versions in place of `about()`; empty leaves what stands there.
 
     Raises ValueError for a key that belongs to no part or to another one.
     """
@@ -56,7 +61,12 @@ def merge_results(part: str, figures: Mapping[str, float], path: Path = BENCH) -
     if strangers:
         raise ValueError(f"keys that the part {part} does not own: {strangers[:5]}")
     kept = {key: value for key, value in load_results(path).items() if not key.startswith(owned)}
-    merged: Results = {**kept, **about(), f"measured.{part}": f"{commit()} {_now()}", **figures}
+    merged: Results = {
+        **kept,
+        **(about() if facts is None else facts),
+        f"measured.{part}": f"{commit()} {_now()}",
+        **figures,
+    }
     path.parent.mkdir(parents=True, exist_ok=True)
     ordered = dict(sorted(merged.items(), key=lambda entry: (_is_figure(entry[0]), entry[0])))
     path.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -1,0 +1,247 @@
+"""What was seen, as figures, as a table and as a picture."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import StrMethodFormatter
+
+from .. import bounds
+from ..palette import BLUE, DPI, GREEN, ORANGE, SKY
+from ..report import BENCH, RESULTS, about, merge_results
+from .corpus import DELETED_SHARE, TOP_K, Corpus
+from .peer import Kind
+
+OURS: Mapping[Kind, str] = {"service": "memlane", "engine": "memlane_index", "reference": "memlane_index"}
+"""Whom the others of a kind are compared with."""
+RATIOS: Mapping[Kind, str] = {
+    "service": "peers.best_service_over_memlane",
+    "engine": "peers.best_engine_over_index",
+}
+_HEADINGS: Mapping[Kind, str] = {
+    "service": "Services: reached over a socket",
+    "engine": "Engines: inside the calling process",
+    "reference": "For reference: not the same work",
+}
+_PERCENTILES = ("p50", "p95", "p99")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One contender's figures. Times in microseconds."""
+
+    name: str
+    title: str
+    kind: Kind
+    version: str
+    settings: str
+    recall: float
+    """Mean share of the five right rows that were among those found."""
+    calls: int
+    load_seconds: float
+    nbytes: int
+    """What it keeps for the corpus: on disk, or in memory where nothing is on disk."""
+    p50_us: float
+    p95_us: float
+    p99_us: float
+
+    @property
+    def exact(self) -> bool:
+        return self.recall == 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """One that could not be measured."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+Outcome = Measured | Missing
+
+
+def measured(outcomes: Sequence[Outcome], kind: Kind | None = None) -> list[Measured]:
+    return [o for o in outcomes if isinstance(o, Measured) and kind in (None, o.kind)]
+
+
+def rivals(outcomes: Sequence[Outcome], kind: Kind) -> list[Measured]:
+    """Others than ours with recall 1.0, the one of the lowest p50 first."""
+    others = [o for o in measured(outcomes, kind) if o.name != OURS[kind] and o.exact]
+    return sorted(others, key=lambda o: o.p50_us)
+
+
+def figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Flat, with the prefix `peers.`; a ratio is left out where one of its two sides was not measured."""
+    flat: dict[str, float] = {}
+    for o in measured(outcomes):
+        flat |= {f"peers.{o.name}.{p}_us": getattr(o, f"{p}_us") for p in _PERCENTILES}
+        flat |= {f"peers.{o.name}.recall": o.recall, f"peers.{o.name}.bytes": o.nbytes}
+    for kind, key in RATIOS.items():
+        ours = ours_of(outcomes, kind)
+        others = rivals(outcomes, kind)
+        if ours is not None and others:
+            flat |= {
+                f"{key}.{p}": round(getattr(others[0], f"{p}_us") / getattr(ours, f"{p}_us"), 3)
+                for p in _PERCENTILES
+            }
+    return flat
+
+
+def ours_of(outcomes: Sequence[Outcome], kind: Kind) -> Measured | None:
+    return next((o for o in measured(outcomes) if o.name == OURS[kind]), None)
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """As Markdown: a table for each kind, how each is set up, and who is missing."""
+    lines: list[str] = []
+    for kind, heading in _HEADINGS.items():
+        group = sorted(measured(outcomes, kind), key=lambda o: o.p50_us)
+        if not group:
+            continue
+        ours = ours_of(outcomes, kind)
+        against = "" if ours is None else f" p50 over {ours.title} |"
+        lines += [
+            f"## {heading}",
+            "",
+            f"| | recall@{TOP_K} | p50 ms | p95 ms | p99 ms |{against} MB kept | loaded in s |",
+            "|---|---:|---:|---:|---:|" + "---:|" * (bool(against) + 2),
+        ]
+        for o in group:
+            times = " | ".join(_milliseconds(getattr(o, f"{p}_us")) for p in _PERCENTILES)
+            ratio = "" if ours is None else f" {o.p50_us / ours.p50_us:.2f} |"
+            kept = f"{o.nbytes / 1e6:,.0f} | {o.load_seconds:,.0f}"
+            lines.append(f"| {o.title} | {o.recall:.3f} | {times} |{ratio} {kept} |")
+        lines.append("")
+    lines += ["## Versions and settings", "", "| | version | how it is set up |", "|---|---|---|"]
+    lines += [f"| {o.title} | {o.version} | {o.settings} |" for o in measured(outcomes)]
+    if missing := [o for o in outcomes if isinstance(o, Missing)]:
+        lines += ["", "## Not measured", "", *(f"- {o.name}: {o.reason}" for o in missing)]
+    return "\n".join(lines)
+
+
+def verdicts(outcomes: Sequence[Outcome]) -> str:
+    """As Markdown: the bounds of this part, and whom they were held against."""
+    seen = figures(outcomes)
+    lines = ["| it holds when | bound | measured | against | |", "|---|---:|---:|---|---|"]
+    for kind, key in RATIOS.items():
+        for verdict in bounds.verdicts(seen):
+            if verdict.bound.key == f"{key}.p50":
+                best = rivals(outcomes, kind)
+                value = "" if verdict.value is None else f"{verdict.value:.2f}"
+                lines.append(
+                    f"| {verdict.bound.meaning} (`{verdict.bound.key}`) | ≥ {verdict.bound.limit:g} | {value} | "
+                    f"{best[0].title if best else ''} | {verdict.word} |"
+                )
+    return "\n".join(lines)
+
+
+def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, object]) -> str:
+    """peers.md."""
+    calls = min((o.calls for o in measured(outcomes)), default=0)
+    return "\n".join(
+        [
+            "# memlane beside its neighbours",
+            "",
+            f"`make bench-peers`: {corpus.users} users x {corpus.rows_each} memories x {corpus.dimension} "
+            f"dimensions, {DELETED_SHARE:.0%} of them deleted, {len(corpus.queries)} queries, seed {corpus.seed}. "
+            f"Asked: the {TOP_K} nearest memories of one user that are not deleted, with id, score and text; the "
+            "query's vector is given, so no embedder is in any figure. Every contender runs on this machine and is "
+            f"called by one Python thread, in turn with the others of its group, at least {calls} times. Recall is "
+            "against an exact search by NumPy. Take the ratios: callers and servers share the cores.",
+            "",
+            *(
+                f"- {key}: {facts[key]}"
+                for key in ("commit", "date", "machine.cpu", "machine.cores", "load_average_at_start")
+            ),
+            "",
+            verdicts(outcomes),
+            "",
+            "![Median time of a call](peers.png)",
+            "",
+            table(outcomes),
+            "",
+        ]
+    )
+
+
+def plot(outcomes: Sequence[Outcome], path: Path) -> None:
+    """Bars of the median times, fastest first, with whiskers up to p99."""
+    ordered = sorted(measured(outcomes), key=lambda o: o.p50_us, reverse=True)
+    colours: Mapping[Kind, str] = {"service": ORANGE, "engine": SKY, "reference": GREEN}
+    figure = Figure(figsize=(10, 0.42 * len(ordered) + 1.6), layout="constrained")
+    axes = figure.subplots()
+    medians = [o.p50_us / 1000 for o in ordered]
+    axes.barh(
+        [f"{o.title} (recall {o.recall:.2f})" for o in ordered],
+        medians,
+        color=[BLUE if o.name in OURS.values() else colours[o.kind] for o in ordered],
+        xerr=[[0.0] * len(ordered), [o.p99_us / 1000 - o.p50_us / 1000 for o in ordered]],
+        error_kw={"elinewidth": 1, "ecolor": "grey", "capsize": 3},
+    )
+    for place, (o, median) in enumerate(zip(ordered, medians, strict=True)):
+        axes.annotate(
+            _milliseconds(o.p50_us),
+            (median, place),
+            textcoords="offset points",
+            xytext=(-4, 0),
+            ha="right",
+            va="center",
+            fontsize=8,
+            color="white" if o.name in OURS.values() else "black",
+        )
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.set_xlabel("time of a call, ms (bar: p50, whisker: up to p99), logarithmic")
+    axes.set_title("The five nearest memories of one user")
+    axes.grid(visible=True, axis="x", which="both", alpha=0.3)
+    axes.set_axisbelow(True)
+    axes.legend(
+        handles=[
+            Patch(color=BLUE, label="memlane"),
+            Patch(color=ORANGE, label="reached over a socket"),
+            Patch(color=SKY, label="inside the calling process"),
+            Patch(color=GREEN, label="reference, less work"),
+        ],
+        loc="upper right",
+    )
+    figure.savefig(path, dpi=DPI, metadata={"Software": None})
+
+
+def keep(
+    outcomes: Sequence[Outcome], corpus: Corpus, folder: Path = RESULTS, bench: Path = BENCH
+) -> list[Path]:
+    """Write peers.json, peers.md, peers.png and the part of bench.json; returns what was written."""
+    facts = about()
+    kept = {
+        **facts,
+        "corpus": {
+            "users": corpus.users,
+            "rows_each": corpus.rows_each,
+            "dimension": corpus.dimension,
+            "deleted": int(corpus.deleted.sum()),
+            "queries": len(corpus.queries),
+            "seed": corpus.seed,
+        },
+        "figures": figures(outcomes),
+        "measured": [asdict(o) for o in measured(outcomes)],
+        "missing": {o.name: o.reason for o in outcomes if isinstance(o, Missing)},
+    }
+    paths = [folder / f"peers.{kind}" for kind in ("json", "md", "png")]
+    paths[0].write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    paths[1].write_text(document(outcomes, corpus, facts), encoding="utf-8")
+    plot(outcomes, paths[2])
+    # This environment's versions are not those that the other parts were measured with.
+    merge_results("peers", figures(outcomes), bench, facts={})
+    return [*paths, bench]
+
+
+def _milliseconds(microseconds: float) -> str:
+    value = microseconds / 1000
+    return f"{value:,.3f}" if value < 1 else f"{value:,.2f}" if value < 10 else f"{value:,.1f}"
