@@ -30,6 +30,8 @@ class Part:
     title: str
     seconds: Mapping[str, float]
     """Arguments of `run` that say how long is measured; they grow with --pace."""
+    command: str = ""
+    """What measures it, where it has an environment of its own: then it is only shown here."""
 
     def run(self, pace: float, progress: Progress) -> dict[str, float]:
         module = importlib.import_module(f"{__package__}.{self.name}")
@@ -43,7 +45,9 @@ PARTS = (
     Part("prompt_budget", "Prompt budget", {"seconds": 60.0}),
     Part("service", "Service", {"seconds_per_point": 2.0}),
     Part("growth", "Growth", {"seconds_per_point": 6.0}),
+    Part("peers", "Peers", {}, command="make bench-peers"),
 )
+MEASURED_HERE = tuple(part.name for part in PARTS if not part.command)
 
 
 class Clock:
@@ -93,10 +97,15 @@ def markdown(results: Results) -> str:
     lines = ["# Benchmarks", "", *(f"- {key}: {value}" for key, value in about.items())]
     lines += [f"- versions: {versions}", "", bounds.table(figures), ""]
     for part in PARTS:
-        if f"measured.{part.name}" in results:
+        if f"measured.{part.name}" not in results:
+            continue
+        lines += [f"## {part.title}", "", f"![{part.title}]({part.name}.png)", ""]
+        if part.command:
+            lines += [f"`{part.command}`: [tables, versions and settings]({part.name}.md)", ""]
+        else:
             module = importlib.import_module(f"{__package__}.{part.name}")
             table: Callable[[dict[str, float]], str] = getattr(module, "table", _plain_table(part.name))
-            lines += [f"## {part.title}", "", f"![{part.title}]({part.name}.png)", "", table(figures), ""]
+            lines += [table(figures), ""]
     return "\n".join(lines)
 
 
@@ -105,7 +114,7 @@ def write_reports(results: Results, clock: Clock) -> None:
     (RESULTS / "bench.md").write_text(markdown(results), encoding="utf-8")
     plots = importlib.import_module(f"{__package__}.plots")
     for part in PARTS:
-        if f"measured.{part.name}" in results:
+        if part.name in MEASURED_HERE and f"measured.{part.name}" in results:
             getattr(plots, part.name)(figures_of(results), RESULTS / f"{part.name}.png")
     clock.say(f"written: {RESULTS / 'bench.json'}, bench.md and plots beside it")
 
@@ -120,9 +129,10 @@ def _plain_table(name: str) -> Callable[[dict[str, float]], str]:
 
 def _parts(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
-    known = [part.name for part in PARTS]
-    if unknown := sorted(set(names) - set(known)):
-        raise argparse.ArgumentTypeError(f"no part {', '.join(unknown)}; there are {', '.join(known)}")
+    if unknown := sorted(set(names) - set(MEASURED_HERE)):
+        raise argparse.ArgumentTypeError(
+            f"no part {', '.join(unknown)}; there are {', '.join(MEASURED_HERE)}"
+        )
     return names
 
 
@@ -130,8 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    every = [part.name for part in PARTS]
-    parser.add_argument("--only", type=_parts, default=every, help="parts, parted by commas")
+    parser.add_argument("--only", type=_parts, default=list(MEASURED_HERE), help="parts, parted by commas")
     parser.add_argument("--pace", type=float, default=1.0, help="factor on the time measured at each point")
     parser.add_argument("--report-only", action="store_true", help="measure nothing, write the reports anew")
     options = parser.parse_args()

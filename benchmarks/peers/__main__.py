@@ -4,8 +4,8 @@
 
 Everyone holds the same users' rows, a tenth of them deleted, and is asked for the five nearest of one user that are not
 deleted, with id, score and text. The query's vector is given: nobody's embedder is asked. Services (reached over a
-socket) and engines (inside this process) are two groups; in each round of a group everyone is asked the same query, in
-an order drawn anew. OMP, BLAS and Rayon have one thread. The right answers come from NumPy.
+socket) and engines (inside this process) are two groups; in each round of a group everyone is asked the same ten
+queries, in an order drawn anew. OMP, BLAS and Rayon have one thread. The right answers come from NumPy.
 
 A contender that cannot be installed or started is named with the reason, and the others go on; the exit code is then 1.
 A whole run is kept: benchmarks/results/peers.json, peers.md, peers.png, and the part `peers` of bench.json.
@@ -21,6 +21,8 @@ ONE_THREAD = {
 
 def main() -> None:
     os.environ.update(ONE_THREAD)
+    # The Milvus server tells pymilvus that it pings too often, which it then does less often: nothing to be told.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     # Only now: numpy and what is built on it read the variables when they are imported.
     from .run import main as run
 

@@ -1,5 +1,6 @@
 """Mem0: its own `Memory.search` over its local stores, the query's vector given, so that no embedder is asked."""
 
+import logging
 import os
 import uuid
 from importlib.metadata import version as package_version
@@ -7,6 +8,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import psycopg
+from pgvector import Vector
+from pgvector.psycopg import register_vector
+from psycopg.types.json import Jsonb
 
 from .corpus import TOP_K, Corpus, Query
 from .peer import Kind, folder_bytes
@@ -43,6 +47,9 @@ class _Mem0:
         os.environ["MEM0_DIR"] = str(folder / "mem0")
         from mem0 import Memory
 
+        # It says at each start what could be installed besides.
+        logging.getLogger("mem0").setLevel(logging.ERROR)
+
         # Neither the language model nor the embedder is ever called; their clients want a key to be made.
         model = {"provider": "openai", "config": {"api_key": "unused"}}
         embedder = {"provider": "openai", "config": {"api_key": "unused", "embedding_dims": corpus.dimension}}
@@ -57,24 +64,26 @@ class _Mem0:
         self._given = GivenVector(self._memory.embedding_model.config)
         self._memory.embedding_model = self._given
 
+        self._ids = [uuid.uuid5(_IDS, str(n)) for n in range(len(corpus))]
+        self._row_of = {str(memory_id): n for n, memory_id in enumerate(self._ids)}
+
+    def _payload(self, corpus: Corpus, row: int) -> dict[str, str | int]:
+        """As `add` with infer=False stores it."""
+        return {
+            "data": corpus.text(row),
+            "user_id": corpus.user_of(row),
+            "deleted": int(corpus.deleted[row]),
+            "created_at": "2026-01-01T00:00:00+00:00",
+        }
+
     def _fill(self, corpus: Corpus) -> None:
-        """As `add` with infer=False stores them, without embedding each: straight through its vector store."""
-        self._row_of = {str(uuid.uuid5(_IDS, str(n))): n for n in range(len(corpus))}
-        ids = list(self._row_of)
+        """Through Mem0's own store, without the embedding of each."""
         for start in range(0, len(corpus), _BATCH):
             rows = range(start, min(start + _BATCH, len(corpus)))
             self._memory.vector_store.insert(
                 vectors=[corpus.vectors[n].tolist() for n in rows],
-                ids=[ids[n] for n in rows],
-                payloads=[
-                    {
-                        "data": corpus.text(n),
-                        "user_id": corpus.user_of(n),
-                        "deleted": int(corpus.deleted[n]),
-                        "created_at": "2026-01-01T00:00:00+00:00",
-                    }
-                    for n in rows
-                ],
+                ids=[str(self._ids[n]) for n in rows],
+                payloads=[self._payload(corpus, n) for n in rows],
             )
 
     def search(self, query: Query) -> Any:
@@ -112,9 +121,14 @@ class Mem0Pgvector(_Mem0):
         self._open(corpus, folder, {"provider": "pgvector", "config": store})
         self._memory.vector_store.create_col()
         with psycopg.connect(self._server.uri, autocommit=True) as connection:
+            register_vector(connection)
             connection.execute("ALTER TABLE memories ALTER COLUMN vector SET STORAGE PLAIN")
-        self._fill(corpus)
-        with psycopg.connect(self._server.uri, autocommit=True) as connection:
+            # The rows that Mem0 would insert one by one, in minutes.
+            copy = "COPY memories (id, vector, payload) FROM STDIN WITH (FORMAT BINARY)"
+            with connection.cursor() as cursor, cursor.copy(copy) as rows:
+                rows.set_types(["uuid", "vector", "jsonb"])
+                for n, vector in enumerate(corpus.vectors):
+                    rows.write_row((self._ids[n], Vector(vector), Jsonb(self._payload(corpus, n))))
             connection.execute("CREATE INDEX memories_user ON memories ((payload->>'user_id'))")
             connection.execute("CLUSTER memories USING memories_user")
             connection.execute("VACUUM ANALYZE memories")

@@ -1,16 +1,11 @@
-"""What was seen, as figures, as a table and as a picture."""
+"""What was seen, as figures and as tables."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import StrMethodFormatter
-
 from .. import bounds
-from ..palette import BLUE, DPI, GREEN, ORANGE, SKY
 from ..report import BENCH, RESULTS, about, merge_results
 from .corpus import DELETED_SHARE, TOP_K, Corpus
 from .peer import Kind
@@ -114,7 +109,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
             "|---|---:|---:|---:|---:|" + "---:|" * (bool(against) + 2),
         ]
         for o in group:
-            times = " | ".join(_milliseconds(getattr(o, f"{p}_us")) for p in _PERCENTILES)
+            times = " | ".join(milliseconds(getattr(o, f"{p}_us")) for p in _PERCENTILES)
             ratio = "" if ours is None else f" {o.p50_us / ours.p50_us:.2f} |"
             kept = f"{o.nbytes / 1e6:,.0f} | {o.load_seconds:,.0f}"
             lines.append(f"| {o.title} | {o.recall:.3f} | {times} |{ratio} {kept} |")
@@ -142,7 +137,7 @@ def verdicts(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, object]) -> str:
+def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, object], *, burst: int) -> str:
     """peers.md."""
     calls = min((o.calls for o in measured(outcomes)), default=0)
     return "\n".join(
@@ -153,8 +148,9 @@ def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, ob
             f"dimensions, {DELETED_SHARE:.0%} of them deleted, {len(corpus.queries)} queries, seed {corpus.seed}. "
             f"Asked: the {TOP_K} nearest memories of one user that are not deleted, with id, score and text; the "
             "query's vector is given, so no embedder is in any figure. Every contender runs on this machine and is "
-            f"called by one Python thread, in turn with the others of its group, at least {calls} times. Recall is "
-            "against an exact search by NumPy. Take the ratios: callers and servers share the cores.",
+            f"called by one Python thread, in bursts of {burst}, in turn with the others of its group, at least "
+            f"{calls} times. Recall is against an exact search by NumPy. Take the ratios: callers and servers share "
+            "the cores.",
             "",
             *(
                 f"- {key}: {facts[key]}"
@@ -171,51 +167,8 @@ def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, ob
     )
 
 
-def plot(outcomes: Sequence[Outcome], path: Path) -> None:
-    """Bars of the median times, fastest first, with whiskers up to p99."""
-    ordered = sorted(measured(outcomes), key=lambda o: o.p50_us, reverse=True)
-    colours: Mapping[Kind, str] = {"service": ORANGE, "engine": SKY, "reference": GREEN}
-    figure = Figure(figsize=(10, 0.42 * len(ordered) + 1.6), layout="constrained")
-    axes = figure.subplots()
-    medians = [o.p50_us / 1000 for o in ordered]
-    axes.barh(
-        [f"{o.title} (recall {o.recall:.2f})" for o in ordered],
-        medians,
-        color=[BLUE if o.name in OURS.values() else colours[o.kind] for o in ordered],
-        xerr=[[0.0] * len(ordered), [o.p99_us / 1000 - o.p50_us / 1000 for o in ordered]],
-        error_kw={"elinewidth": 1, "ecolor": "grey", "capsize": 3},
-    )
-    for place, (o, median) in enumerate(zip(ordered, medians, strict=True)):
-        axes.annotate(
-            _milliseconds(o.p50_us),
-            (median, place),
-            textcoords="offset points",
-            xytext=(-4, 0),
-            ha="right",
-            va="center",
-            fontsize=8,
-            color="white" if o.name in OURS.values() else "black",
-        )
-    axes.set_xscale("log")
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    axes.set_xlabel("time of a call, ms (bar: p50, whisker: up to p99), logarithmic")
-    axes.set_title("The five nearest memories of one user")
-    axes.grid(visible=True, axis="x", which="both", alpha=0.3)
-    axes.set_axisbelow(True)
-    axes.legend(
-        handles=[
-            Patch(color=BLUE, label="memlane"),
-            Patch(color=ORANGE, label="reached over a socket"),
-            Patch(color=SKY, label="inside the calling process"),
-            Patch(color=GREEN, label="reference, less work"),
-        ],
-        loc="upper right",
-    )
-    figure.savefig(path, dpi=DPI, metadata={"Software": None})
-
-
 def keep(
-    outcomes: Sequence[Outcome], corpus: Corpus, folder: Path = RESULTS, bench: Path = BENCH
+    outcomes: Sequence[Outcome], corpus: Corpus, *, burst: int, folder: Path = RESULTS, bench: Path = BENCH
 ) -> list[Path]:
     """Write peers.json, peers.md, peers.png and the part of bench.json; returns what was written."""
     facts = about()
@@ -227,6 +180,7 @@ def keep(
             "dimension": corpus.dimension,
             "deleted": int(corpus.deleted.sum()),
             "queries": len(corpus.queries),
+            "burst": burst,
             "seed": corpus.seed,
         },
         "figures": figures(outcomes),
@@ -235,13 +189,17 @@ def keep(
     }
     paths = [folder / f"peers.{kind}" for kind in ("json", "md", "png")]
     paths[0].write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    paths[1].write_text(document(outcomes, corpus, facts), encoding="utf-8")
-    plot(outcomes, paths[2])
+    paths[1].write_text(document(outcomes, corpus, facts, burst=burst), encoding="utf-8")
+    # Only here: the figures are of use without the library that draws them.
+    from .plot import plot
+
+    plot(measured(outcomes), paths[2])
     # This environment's versions are not those that the other parts were measured with.
     merge_results("peers", figures(outcomes), bench, facts={})
     return [*paths, bench]
 
 
-def _milliseconds(microseconds: float) -> str:
+def milliseconds(microseconds: float) -> str:
+    """Three digits that count, more or less."""
     value = microseconds / 1000
     return f"{value:,.3f}" if value < 1 else f"{value:,.2f}" if value < 10 else f"{value:,.1f}"

@@ -1,7 +1,6 @@
 """Loads the contenders, lets them take turns, and keeps what was seen."""
 
 import argparse
-import gc
 import importlib
 import signal
 import sys
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from memlane_core.adapters.local_embedder import DIMENSION
 
 from ..report import SEED
-from ..timing import interleaved, percentiles
+from ..timing import no_collector, percentiles
 from .corpus import Corpus, make, recall
 from .peer import Kind, Peer
 from .report import Measured, Missing, Outcome, keep, table
@@ -27,6 +26,8 @@ from .report import Measured, Missing, Outcome, keep, table
 USERS = 200
 ROWS_EACH = 500
 QUERIES = 400
+BURST = 10
+"""Calls of one contender in a row, so that nobody is asked only when the others have emptied the caches."""
 
 ADAPTERS = {
     "memlane": "ours:MemlaneService",
@@ -171,19 +172,25 @@ def measure(names: Sequence[str], corpus: Corpus, seconds: float, say: Say) -> l
 
 
 def rounds(group: Sequence[Asker], seconds: float) -> list[Outcome]:
-    """In each round everyone is asked the same query, in an order drawn anew."""
+    """In each round everyone is asked the same burst of queries, in an order drawn anew, for about `seconds` and at
+    least until every query was asked once."""
     for asker in group:
         asker.begin()
-    gc.collect()
-    gc.freeze()
-    taken = interleaved(
-        {asker.name: asker for asker in group},
-        seconds,
-        least_rounds=len(group[0].corpus.queries),
-        warm_ups=0,
-        seed=SEED,
-    )
-    return [outcome_of(asker, taken[asker.name]) for asker in group]
+    taken: dict[str, list[int]] = {asker.name: [] for asker in group}
+    generator = np.random.default_rng(SEED)
+    now = time.perf_counter_ns
+    until = time.perf_counter() + seconds
+    done, queries = 0, len(group[0].corpus.queries)
+    with no_collector():
+        while done < queries or time.perf_counter() < until:
+            for place in generator.permutation(len(group)).tolist():
+                asker = group[place]
+                for _ in range(BURST):
+                    started = now()
+                    asker()
+                    taken[asker.name].append(now() - started)
+            done += BURST
+    return [outcome_of(asker, np.array(taken[asker.name], np.int64)) for asker in group]
 
 
 def outcome_of(asker: Asker, nanoseconds: NDArray[np.int64]) -> Outcome:
@@ -281,7 +288,7 @@ def main(description: str | None) -> None:
     print(table(outcomes))
     whole = (options.users, options.rows, options.only) == (USERS, ROWS_EACH, list(ADAPTERS))
     if whole:
-        say(f"written: {', '.join(str(path) for path in keep(outcomes, corpus))}")
+        say(f"written: {', '.join(str(path) for path in keep(outcomes, corpus, burst=BURST))}")
     else:
         say("a part or another size: nothing is kept")
     if missing := [outcome.name for outcome in outcomes if isinstance(outcome, Missing)]:
