@@ -15,24 +15,23 @@ import pstats
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from google.protobuf.message import Message
 
 from memlane.v1 import diagnostics_service_pb2, memory_service_pb2
 from memlane_core import kernels
 from memlane_core.domain.memory import Memory
-from memlane_core.index import SearchQuery
 from memlane_core.ports.vector_store import StoredRow
 from memlane_core.services.call import Call
 from memlane_server.app import App
 from memlane_server.config import Settings
+from memlane_server.grpc_server import GrpcServer
 from memlane_server.health import HealthBoard
-from memlane_server.interceptors import Edge, Lane, unary
-from memlane_server.servicers.diagnostics import DiagnosticsServicer
 from memlane_server.servicers.search import SearchServicer
 from memlane_server.services import Services
+from memlane_server.translate import wire
+from memlane_server.translate.plain import PlainReader
 from memlane_server.translate.search import search_command, search_message
 
 from .report import RESULTS
@@ -90,41 +89,69 @@ def completed(awaitable: Awaitable[Any]) -> Any:
     raise AssertionError("it waited")
 
 
+class Details(NamedTuple):
+    """What grpc asks a server's handlers with."""
+
+    method: str
+    invocation_metadata: tuple[()] = ()
+
+
+def handlers(app: App, board: HealthBoard, services: Services) -> Callable[[str], Any]:
+    """The functions that answer unary calls, by path: those of `memlane serve`, limits and metrics included."""
+    telemetry = app.telemetry
+    server = GrpcServer(app.settings, services, board, telemetry.ended, telemetry.traced)
+
+    def handler(path: str) -> Any:
+        found = (generic.service(Details(path)) for generic in server.handlers)
+        return next(one for one in found if one is not None).unary_unary
+
+    return handler
+
+
 def parts_of(app: App, board: HealthBoard, services: Services) -> dict[str, Callable[[], object]]:
+    tenant = app.settings.tenant
     query = np.random.default_rng(2).standard_normal(app.embedder.dimension).astype("<f4")
-    request = memory_service_pb2.SearchMemoriesRequest(user_id=USER, embedding_f32=query.tobytes(), top_k=5)
-    raw = request.SerializeToString()
-    servicer = SearchServicer(services)
-    edge, lane = Edge(board, services.caller), Lane("profile", 1000, 30.0)
-
-    def handler(service: str, method: str, request_type: type[Message], function: Any) -> Any:
-        return unary(edge, lane, f"/memlane.v1.{service}/{method}", request_type, function).unary_unary
-
-    search_handler = handler("MemoryService", "SearchMemories", type(request), servicer.SearchMemories)
-    echo_handler = handler(
-        "DiagnosticsService", "Echo", diagnostics_service_pb2.EchoRequest, DiagnosticsServicer(services).Echo
-    )
+    raw = memory_service_pb2.SearchMemoriesRequest(
+        user_id=USER, embedding_f32=query.tobytes(), top_k=5
+    ).SerializeToString()
+    # A filter that lets everything through: such a request takes the long way.
+    long_request = memory_service_pb2.SearchMemoriesRequest.FromString(raw)
+    long_request.created_after.seconds = 1
+    long_raw = long_request.SerializeToString()
+    handler = handlers(app, board, services)
+    search_handler = handler("/memlane.v1.MemoryService/SearchMemories")
+    echo_handler = handler("/memlane.v1.DiagnosticsService/Echo")
     echo = diagnostics_service_pb2.EchoRequest().SerializeToString()
     context = LocalContext()
-    call = Call(app.settings.tenant, app.settings.actor)
-    command = search_command(request, app.embedder.dimension, app.clock.now())
-    block = app.index.get(app.settings.tenant, USER)
-    embedding = command.embedding
-    assert block is not None and embedding is not None
-    wanted = SearchQuery(embedding, None, 5, app.clock.now())
+    call = Call(tenant, app.settings.actor)
+    servicer = SearchServicer(services)
+    read = PlainReader(app.embedder.dimension).search
+    plain = read(raw)
+    block = app.index.get(tenant, USER)
+    assert block is not None and plain is not None
+    found = services.search.search_raw(tenant, plain, raw)
+    assert found is not None
+    read_at = wire.read_at(services.positions.current_token(tenant))
+    columns, message, now = block._columns, np.frombuffer(raw, np.uint8), app.clock.now()
+    command = search_command(long_request, app.embedder.dimension, now)
     result = completed(services.search.search(call, command))
-    token = services.positions.current_token(app.settings.tenant)
-    columns = block._columns
+    token = services.positions.current_token(tenant)
     return {
         "handler: whole search": lambda: completed(search_handler(raw, context)),
         "handler: whole echo": lambda: completed(echo_handler(echo, context)),
-        "decode the request": lambda: memory_service_pb2.SearchMemoriesRequest.FromString(raw),
-        "validate, translate": lambda: search_command(request, app.embedder.dimension, app.clock.now()),
-        "service: search": lambda: completed(services.search.search(call, command)),
-        "  block: search": lambda: block.search(wanted),
-        "    kernel with its facade": lambda: kernels.search(columns, embedding, None, top_k=5, now=0.0),
-        "encode the answer": lambda: search_message(request, result, token),
-        "servicer: all but edge and decoding": lambda: completed(servicer.SearchMemories(request, call)),
+        "read the request": lambda: read(raw),
+        "service: search": lambda: services.search.search_raw(tenant, plain, raw),
+        "  block: search": lambda: block.search_raw(message, plain.offset, 5, now),
+        "    kernel with its facade": lambda: kernels.search_raw(
+            columns, message, plain.offset, top_k=5, now=now
+        ),
+        "encode the answer": lambda: wire.plain_response(found, read_at),
+        "servicer: all but edge and reading": lambda: completed(servicer.SearchMemories(plain, call)),
+        "long way, handler: whole search": lambda: completed(search_handler(long_raw, context)),
+        "long way: decode the request": lambda: memory_service_pb2.SearchMemoriesRequest.FromString(long_raw),
+        "long way: validate, translate": lambda: search_command(long_request, app.embedder.dimension, now),
+        "long way, service: search": lambda: completed(services.search.search(call, command)),
+        "long way: encode the answer": lambda: search_message(long_request, result, token),
     }
 
 

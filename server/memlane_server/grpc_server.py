@@ -21,6 +21,7 @@ from .health import SERVICES, HealthBoard, HealthServicer
 from .interceptors import Edge, Lane, OnCall, server_stream, unary
 from .limits.limiter import Capacity
 from .servicers import servicers
+from .servicers.base import Servicer
 from .servicers.search import may_wait
 from .services import Services
 from .streams import bidi
@@ -111,23 +112,27 @@ class GrpcServer:
         self._edge.draining.set()
         await self._server.stop(grace_seconds)
 
-    def _handlers(self, by_service: Mapping[str, object]) -> list[grpc.GenericRpcHandler]:
+    def _handlers(self, by_service: Mapping[str, Servicer]) -> list[grpc.GenericRpcHandler]:
         return [
             grpc.method_handlers_generic_handler(
                 name,
-                {m.name: self._handler(m, getattr(by_service[name], m.name)) for m in descriptor.methods},
+                {m.name: self._handler(m, by_service[name]) for m in descriptor.methods},
             )
             for name, descriptor in SERVICES.items()
         ]
 
-    def _handler(self, method: MethodDescriptor, function: Any) -> grpc.RpcMethodHandler:
+    def _handler(self, method: MethodDescriptor, servicer: Servicer) -> grpc.RpcMethodHandler:
+        function, reader = getattr(servicer, method.name), servicer.readers.get(method.name)
         path = f"/{method.containing_service.full_name}/{method.name}"
         request_type: type[Message] = GetMessageClass(method.input_type)
         if method.client_streaming:
-            handler = bidi(self._edge, self._streams, self._fast, path, request_type, function, may_wait)
+            handler = bidi(
+                self._edge, self._streams, self._fast, path, request_type, function, may_wait, reader
+            )
+        elif method.server_streaming:
+            handler = server_stream(self._edge, self._lane(method.name), path, request_type, function)
         else:
-            kind = server_stream if method.server_streaming else unary
-            handler = kind(self._edge, self._lane(method.name), path, request_type, function)
+            handler = unary(self._edge, self._lane(method.name), path, request_type, function, reader)
         return self._wrap(handler, path)
 
     def in_flight(self) -> list[tuple[str, int, int | None]]:

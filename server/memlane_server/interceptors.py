@@ -2,7 +2,7 @@
 
 It wraps each method when it is registered instead of running as grpc.aio interceptors: those cost an extra coroutine
 and a handler object for each call, on the path that is measured against a null echo. Servicers thereby know neither
-grpc nor bytes: they get a message and a `Call`, and raise domain errors.
+grpc nor encodings: they get a message (or what a reader made of its bytes) and a `Call`, and raise domain errors.
 """
 
 import asyncio
@@ -43,6 +43,8 @@ Answer = Message | bytes
 """What a servicer returns: a message, or one that it has serialised itself."""
 UnaryMethod = Callable[[Any, Call], Awaitable[Answer]]
 StreamMethod = Callable[[Any, Call], AsyncIterator[Answer]]
+Reader = Callable[[bytes], Any]
+"""Recognises a request by its bytes, so that no message is made of it; None = it does not."""
 OnCall = Callable[[str, str, float], None]
 """Told of each finished call: its path, its status by name, its seconds."""
 
@@ -153,9 +155,15 @@ class Gate:
 
 
 def unary(
-    edge: Edge, lane: Lane, path: str, request_type: type[Message], method: UnaryMethod
+    edge: Edge,
+    lane: Lane,
+    path: str,
+    request_type: type[Message],
+    method: UnaryMethod,
+    reader: Reader | None = None,
 ) -> grpc.RpcMethodHandler:
-    parse = parser(request_type)
+    """`reader`: what the method takes instead of a message, where it can."""
+    parse = parser(request_type, reader)
     gate = edge.gate(lane, path)
 
     async def run(raw: bytes, context: ServicerContext) -> bytes:
@@ -229,7 +237,7 @@ def server_stream(
     return grpc.unary_stream_rpc_method_handler(run)
 
 
-def parser(request_type: type[Message]) -> Callable[[bytes], Any]:
+def parser(request_type: type[Message], reader: Reader | None = None) -> Callable[[bytes], Any]:
     """Decoding of one type of request. It raises InvalidArgument where grpc would answer INTERNAL."""
     decode = request_type.FromString
     name = request_type.DESCRIPTOR.name
@@ -242,6 +250,8 @@ def parser(request_type: type[Message]) -> Callable[[bytes], Any]:
                     f"a request may have {limits.MAX_REQUEST_MESSAGE_BYTES} bytes, this one has {len(raw)}",
                 )
             )
+        if reader is not None and (known := reader(raw)) is not None:
+            return known
         try:
             return decode(raw)
         except DecodeError:

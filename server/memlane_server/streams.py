@@ -15,7 +15,7 @@ from google.protobuf.message import Message
 from memlane_core.services.call import Call
 
 from .errors import ShuttingDown
-from .interceptors import Answer, Edge, Lane, parser, refuse, serialized, wire_error
+from .interceptors import Answer, Edge, Lane, Reader, parser, refuse, serialized, wire_error
 from .principal import Principal, ServicerContext
 
 MAX_IN_FLIGHT = 32
@@ -36,10 +36,11 @@ def bidi(
     request_type: type[Message],
     method: Method,
     waits: Callable[[Any], bool],
+    reader: Reader | None = None,
 ) -> grpc.RpcMethodHandler:
     """`waits` tells of a request whether its answer may have to wait for something. One that does not is answered in
     place, which is faster than a task of its own; the others overlap."""
-    parse = parser(request_type)
+    parse = parser(request_type, reader)
     gate = edge.gate(request_lane, path)
 
     async def run(_: Any, context: ServicerContext) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from memlane_core.domain import limits
 from memlane_core.domain.errors import FieldViolation, InvalidArgument
 from memlane_core.guards.secrets import SecretPolicy, redact
-from memlane_core.kernels import squared_norm
+from memlane_core.kernels import SAFE_SQUARED_NORMS, UNIT_TOLERANCE, squared_norm
 
 from .errors import quoted
 
@@ -42,10 +42,6 @@ _LAST_SECOND = 253_402_300_799
 _MAX_DURATION_SECONDS = 315_576_000_000
 _OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})", re.ASCII)
 _NO_VECTOR = np.zeros(0, np.float32)
-_UNIT_TOLERANCE = 1e-6
-"""How far the squared norm of a float32 unit vector may be from 1 by rounding alone."""
-_SAFE_NORM_2 = (1e-24, 1e30)
-"""Squared norms between which float32 can scale the vector."""
 
 
 class Violations:
@@ -322,9 +318,9 @@ def unit_vector_from_values(v: Violations, field: str, values: Sequence[float], 
 def unit_vector(v: Violations, field: str, vector: Vector) -> Vector:
     """The vector at length 1, float32, C-contiguous, shape (dimension,)."""
     norm_2 = squared_norm(vector)
-    if abs(norm_2 - 1.0) <= _UNIT_TOLERANCE:
+    if abs(norm_2 - 1.0) <= UNIT_TOLERANCE:
         return vector
-    if _SAFE_NORM_2[0] < norm_2 < _SAFE_NORM_2[1]:
+    if SAFE_SQUARED_NORMS[0] < norm_2 < SAFE_SQUARED_NORMS[1]:
         unit: Vector = vector * np.float32(1.0 / math.sqrt(norm_2))
         return unit
     if not math.isfinite(norm_2):

@@ -33,6 +33,10 @@ _ONE_GO_SECONDS = 900
 """Memories recorded with no longer gaps than this come from one conversation."""
 
 
+ScoredRecord = tuple[bytes, float]
+"""A memory as it was encoded when it was written, and its score."""
+
+
 class Block:
     """An immutable version of a user's memories."""
 
@@ -208,6 +212,20 @@ class Block:
         )
         return self._hits(rows, scores)
 
+    def search_raw(
+        self, message: NDArray[np.uint8], offset: int, top_k: int, now: float
+    ) -> list[ScoredRecord] | None:
+        """Records and cosines, best first, for a vector as it stands in a message; see kernels.search_raw."""
+        if self._rows == 0:
+            # Whether the vector is one is still to be said.
+            return None
+        best = kernels.search_raw(self._columns, message, offset, top_k=top_k, now=now)
+        return None if best is None else self._scored(best)
+
+    def _scored(self, best: kernels.Best) -> list[ScoredRecord]:
+        records = self._buffers.records
+        return [(records[row], score) for row, score in best]
+
     def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
         records = self._buffers.records
         # tuple.__new__ leaves out the named tuple's own constructor, which is half of the time here.
@@ -319,6 +337,25 @@ def _in_time(times: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int32], ND
     neighbours[order[:-1][near], 1] = order[1:][near]
     recency[live[np.lexsort((times[live, 2], times[live, 3]))]] = np.linspace(0, 1, len(live))
     return neighbours, recency
+
+
+def search_raw_many(
+    searches: Sequence[tuple[Block, int, int]], message: NDArray[np.uint8], now: float
+) -> list[list[ScoredRecord]] | None:
+    """`Block.search_raw` for many searches (block, offset, top_k) of one message, in order, by one kernel call; None
+    where one of them would be None."""
+    if not all(block._rows for block, _, _ in searches):
+        return None
+    # Searches of one block follow each other, while it is in cache.
+    order = sorted(range(len(searches)), key=lambda i: id(searches[i][0]))
+    requests = [kernels.RawRequest(searches[i][0]._columns, *searches[i][1:]) for i in order]
+    answers = kernels.search_raw_many(requests, message, now=now)
+    if answers is None:
+        return None
+    results: list[list[ScoredRecord]] = [[] for _ in searches]
+    for i, best in zip(order, answers, strict=True):
+        results[i] = searches[i][0]._scored(best)
+    return results
 
 
 def search_many(pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:

@@ -1,6 +1,7 @@
 """The validating façade in front of the compiled kernels: what a block looks like to them, and how they are asked."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,6 +11,11 @@ from numpy.typing import NDArray
 
 from . import fused
 from .fused import CODED_MIN_ELEMENTS, FEEDBACK_ROWS, MAX_CODED_DIMENSION, MAX_TOKENS, NEVER, TOMBSTONE
+
+
+def _address(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +56,10 @@ class Columns:
     """Of the live rows; positive."""
     table: NDArray[np.int64] = field(init=False)
     """Sizes and addresses of all this, in one array: unboxing a dozen of them costs more than a short scan."""
+    address: int = field(init=False)
+    """Of the table."""
+    worth_coding: bool = field(init=False)
+    """Whether the coded pass is the faster one."""
 
     def __post_init__(self) -> None:
         arrays = self.arrays()
@@ -61,21 +71,22 @@ class Columns:
             or not all(array.flags.c_contiguous for array in arrays)
         ):
             raise ValueError("codes, tokens or entries do not fit, or an array is not C-contiguous")
-        table = (
-            *vectors.shape, self.n, self.indexed, self.stale, self.live, len(tokens), len(words), len(entry_rows),
-            *(array.__array_interface__["data"][0] for array in arrays),
-        )  # fmt: skip
-        object.__setattr__(self, "table", np.array(table, np.int64))
-
-    @property
-    def worth_coding(self) -> bool:
-        """Whether the coded pass is the faster one."""
-        dimension = self.codes.shape[1]
-        return (
-            self.n * dimension >= CODED_MIN_ELEMENTS
-            and len(self.codes) > 0
-            and dimension <= MAX_CODED_DIMENSION
+        worth_coding = (
+            self.n * vectors.shape[1] >= CODED_MIN_ELEMENTS
+            and len(codes) > 0
+            and vectors.shape[1] <= MAX_CODED_DIMENSION
         )
+        table = np.array(
+            (
+                *vectors.shape, self.n, self.indexed, self.stale, self.live, len(tokens), len(words), len(entry_rows),
+                *map(_address, arrays), 0, worth_coding,
+            ),
+            np.int64,
+        )  # fmt: skip
+        table.view(np.float64)[22] = self.average_length
+        object.__setattr__(self, "table", table)
+        object.__setattr__(self, "address", _address(table))
+        object.__setattr__(self, "worth_coding", worth_coding)
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """In the order of the table and of the kernel's parameters."""
@@ -105,16 +116,12 @@ class _Scratch(threading.local):
             np.empty((MAX_TOKENS, 2), np.int64),
             np.empty(self.results, np.int64),
             np.empty((self.results, 3), np.float32),
+            np.empty(self.dimension, np.float32),
         )
         self.table = np.array(
-            [
-                self.rows,
-                self.dimension,
-                self.results,
-                *(a.__array_interface__["data"][0] for a in self.arrays),
-            ],
-            np.int64,
+            [self.rows, self.dimension, self.results, *(_address(a) for a in self.arrays)], np.int64
         )
+        self.address = _address(self.table)
 
 
 _scratch = _Scratch()
@@ -168,12 +175,12 @@ def search(
         c = columns
         count = fused.scan(  # type: ignore[call-arg]  # numba's stubs count the starred ones wrongly
             *c.arrays(), n, c.indexed, c.stale, c.live, c.average_length, query, query_tokens, recent, coded, now,
-            after, before, bar, _NO_MASK if mask is None else mask, top_k, *scratch.arrays,
+            after, before, bar, _NO_MASK if mask is None else mask, top_k, *scratch.arrays[:6],
         )  # fmt: skip
     else:
         count = fused.scan_one(
-            columns.table, columns.average_length, scratch.table, query, query_tokens, recent, coded, now, after,
-            before, bar, 0 if mask is None else mask.ctypes.data, 0 if mask is None else n, top_k,
+            columns.address, scratch.address, query, query_tokens, recent, coded, now, after, before, bar,
+            0 if mask is None else mask.ctypes.data, 0 if mask is None else n, top_k,
         )  # fmt: skip
     arrays = scratch.arrays
     return arrays[4][:count], arrays[5][:count]
@@ -226,7 +233,7 @@ def search_many(requests: list[Request]) -> list[tuple[NDArray[np.int64], NDArra
             TOMBSTONE if r.created_after is None else r.created_after,
             NEVER if r.created_before is None else r.created_before,
             r.recent,
-            r.columns.worth_coding,
+            r.columns.address,
             0 if r.mask is None else r.mask.ctypes.data,
             0 if r.mask is None else n,
             0,
@@ -239,18 +246,103 @@ def search_many(requests: list[Request]) -> list[tuple[NDArray[np.int64], NDArra
     scores = np.empty((len(requests), most, 3), np.float32)
     table = np.array(options, np.int64)
     fused.scan_many(
-        np.stack([r.columns.table for r in requests]),
-        np.array([r.columns.average_length for r in requests], np.float64),
+        scratch.address,
         np.stack([r.query for r in requests], dtype=np.float32, casting="no"),
         np.array(ends, np.int64),
         np.concatenate(tokens),
         table,
         np.array(limits, np.float64),
-        *scratch.arrays[:4],
         rows,
         scores,
     )
     return [(rows[i, :count], scores[i, :count]) for i, count in enumerate(table[:, 7].tolist())]
+
+
+Best = list[tuple[int, float]]
+"""Rows and their scores, best first."""
+
+
+def search_raw(
+    columns: Columns, message: NDArray[np.uint8], offset: int, *, top_k: int, now: float
+) -> Best | None:
+    """`search` by cosine alone and without filters, for a vector as it came: little-endian float32 values from
+    `offset` of a read-only array of bytes on, of any length but zero.
+
+    None for a vector that needs a closer look: zero, not finite, or too large or small for float32 to scale. Raises
+    ValueError where the message ends before the vector does.
+    """
+    dimension = columns.vectors.shape[1]
+    if not 0 <= offset <= message.shape[0] - 4 * dimension or top_k < 1:
+        raise ValueError(f"offset={offset}, top_k={top_k} do not fit {message.shape[0]} bytes")
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return _plain_search_raw(columns, message, offset, top_k, now)
+    scratch = _scratch
+    if columns.n > scratch.rows or dimension > scratch.dimension or top_k > scratch.results:
+        scratch.fit(columns.n, dimension, top_k)
+    count = fused.scan_raw(message, offset, columns.address, scratch.address, now, top_k)
+    if count < 0:
+        return None
+    arrays = scratch.arrays
+    return list(zip(arrays[4][:count].tolist(), arrays[5][:count, 0].tolist(), strict=True))
+
+
+class RawRequest(NamedTuple):
+    """One search of a message with many; the fields are those of `search_raw`."""
+
+    columns: Columns
+    offset: int
+    top_k: int
+
+
+def search_raw_many(
+    requests: Sequence[RawRequest], message: NDArray[np.uint8], *, now: float
+) -> list[Best] | None:
+    """The answers of `search_raw` to many requests of one message, in order, by one call; None where one of them
+    would be None. Raises what `search_raw` raises."""
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        each = [search_raw(r.columns, message, r.offset, top_k=r.top_k, now=now) for r in requests]
+        answers = [best for best in each if best is not None]
+        return answers if len(answers) == len(each) else None
+    if not requests:
+        return []
+    most = dimension = rows_of_largest = 0
+    lines = []
+    for columns, offset, top_k in requests:
+        d = columns.vectors.shape[1]
+        if not 0 <= offset <= message.shape[0] - 4 * d or top_k < 1:
+            raise ValueError(f"offset={offset}, top_k={top_k} do not fit {message.shape[0]} bytes")
+        most, dimension = max(most, top_k), max(dimension, d)
+        rows_of_largest = max(rows_of_largest, columns.n)
+        lines.append((columns.address, offset, top_k, 0))
+    scratch = _scratch
+    scratch.fit(rows_of_largest, dimension, 0)
+    # FEEDBACK_ROWS: the kernel's own first choice, for queries with words, needs as many.
+    rows = np.empty((len(lines), max(most, FEEDBACK_ROWS)), np.int64)
+    scores = np.empty((*rows.shape, 3), np.float32)
+    table = np.array(lines, np.int64)
+    fused.scan_raw_many(message, table, scratch.address, now, rows, scores)
+    counts = table[:, 3].tolist()
+    if min(counts) < 0:
+        return None
+    return [
+        list(zip(r[:count], s[:count], strict=True))
+        for count, r, s in zip(counts, rows.tolist(), scores[:, :, 0].tolist(), strict=True)
+    ]
+
+
+def _plain_search_raw(
+    columns: Columns, message: NDArray[np.uint8], offset: int, top_k: int, now: float
+) -> Best | None:
+    """Addresses mean nothing to plain Python."""
+    dimension = columns.vectors.shape[1]
+    query = np.frombuffer(message[offset : offset + 4 * dimension].tobytes(), "<f4")
+    norm_2 = squared_norm(query)
+    if not abs(norm_2 - 1.0) <= fused.UNIT_TOLERANCE:
+        if not fused.SAFE_SQUARED_NORMS[0] < norm_2 < fused.SAFE_SQUARED_NORMS[1]:
+            return None
+        query = query * np.float32(1.0 / np.sqrt(norm_2))
+    rows, scores = search(columns, query, None, top_k=top_k, now=now)
+    return list(zip(rows.tolist(), scores[:, 0].tolist(), strict=True))
 
 
 def code_rows(
@@ -290,3 +382,6 @@ def warm_up() -> None:
         for coded in (True, False):
             search(columns, query, np.zeros(1, np.uint32), top_k=2, now=0.0, coded=coded)
     search_many([Request(columns, query, None, 2, 0.0, None, None, None, None, False)])
+    message = np.frombuffer(query.tobytes(), np.uint8)
+    search_raw(columns, message, 0, top_k=2, now=0.0)
+    search_raw_many([RawRequest(columns, 0, 2)], message, now=0.0)

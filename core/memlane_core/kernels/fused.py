@@ -70,6 +70,11 @@ MAX_CODED_DIMENSION = 8192
 CODED_MIN_ELEMENTS = 1 << 17
 """Rows times dimension from which the coded pass is faster (benchmarks/kernels.py)."""
 
+UNIT_TOLERANCE = 1e-6
+"""How far the squared norm of a float32 unit vector may be from 1 by rounding alone."""
+SAFE_SQUARED_NORMS = (1e-24, 1e30)
+"""Between which float32 can scale the vector."""
+
 _PREFETCH_MIN_ELEMENTS = 1 << 21
 """What is larger than the caches close by is asked for ahead; the hardware alone reads a sixth slower."""
 _PREFETCH_AHEAD = 1024
@@ -503,10 +508,12 @@ _uint32_at = _pointer_to(uint32)
 
 @njit(inline="always")
 def _scan_table(  # type: ignore[no-untyped-def]
-    t, average, query, query_tokens, recent, coded, now, after, before, min_score, mask, mask_length, top_k,
-    query_codes, work, idf, spans, rows, scores,
+    address, coded, query, query_tokens, recent, now, after, before, min_score, mask, mask_length, top_k, query_codes,
+    work, idf, spans, rows, scores,
 ):  # fmt: skip
-    """`scan` over the block that a table describes (facade.Columns.table)."""
+    """`scan` over the block whose table (facade.Columns.table) is at this address."""
+    t = carray(_int64_at(address), (24,))
+    average = carray(_float64_at(address + 8 * 22), (1,))[0]
     capacity = t[0]
     return scan(
         carray(_float32_at(t[9]), (capacity, t[1])), carray(_int8_at(t[10]), (capacity, t[1])),
@@ -515,9 +522,9 @@ def _scan_table(  # type: ignore[no-untyped-def]
         carray(_int64_at(t[15]), (capacity + 1,)), carray(_uint32_at(t[16]), (t[6],)),
         carray(_float32_at(t[17]), (t[6],)), carray(_uint32_at(t[18]), (t[7],)),
         carray(_int64_at(t[19]), (t[7] + 1,)), carray(_int32_at(t[20]), (t[8],)),
-        carray(_float32_at(t[21]), (t[8],)), t[2], t[3], t[4] != 0, t[5], average, query, query_tokens, recent, coded,
-        now, after, before, min_score, carray(_uint8_at(mask), (mask_length,)), top_k, query_codes, work, idf, spans,
-        rows, scores,
+        carray(_float32_at(t[21]), (t[8],)), t[2], t[3], t[4] != 0, t[5], average, query, query_tokens, recent,
+        coded, now, after, before, min_score, carray(_uint8_at(mask), (mask_length,)), top_k, query_codes, work, idf,
+        spans, rows, scores,
     )  # fmt: skip
 
 
@@ -525,20 +532,61 @@ def _signature_of_one(readonly: bool) -> Any:
     query = types.Array(float32, 1, "C", readonly=readonly)
     query_tokens = types.Array(uint32, 1, "C", readonly=readonly)
     return int64(
-        int64[::1], float64, int64[::1], query, query_tokens, types.boolean, types.boolean, float64, int64, int64,
-        float64, int64, int64, int64,
+        int64, int64, query, query_tokens, types.boolean, types.boolean, float64, int64, int64, float64, int64, int64,
+        int64,
     )  # fmt: skip
 
 
 @njit([_signature_of_one(False), _signature_of_one(True)], cache=True, **_STRICT)
 def scan_one(  # type: ignore[no-untyped-def]
-    table, average, scratch, query, query_tokens, recent, coded, now, after, before, min_score, mask, mask_length,
-    top_k,
+    table, scratch, query, query_tokens, recent, coded, now, after, before, min_score, mask, mask_length, top_k,
 ):  # fmt: skip
-    """`scan` with the block and the scratch buffers given by tables of sizes and addresses, the mask by its address."""
-    s = scratch
+    """`scan` with block, scratch buffers and mask given by their addresses: unboxing an array costs as much as
+    scanning a dozen rows."""
+    s = carray(_int64_at(scratch), (10,))
     return _scan_table(
-        table, average, query, query_tokens, recent, coded, now, after, before, min_score, mask, mask_length, top_k,
+        table, coded, query, query_tokens, recent, now, after, before, min_score, mask, mask_length, top_k,
+        carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
+        carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)),
+        carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)),
+    )  # fmt: skip
+
+
+@njit(inline="always")
+def _read_unit(raw, offset, dimension, address):  # type: ignore[no-untyped-def]
+    """Copy a vector's bytes to where float32 values may stand, and bring it to unit length; False if it cannot be."""
+    copied = carray(_uint8_at(address), (4 * dimension,))
+    for i in range(4 * dimension):
+        copied[i] = raw[offset + i]
+    query = carray(_float32_at(address), (dimension,))
+    norm_2 = squared_norm(query)
+    if abs(norm_2 - 1.0) <= UNIT_TOLERANCE:
+        return True
+    if not SAFE_SQUARED_NORMS[0] < norm_2 < SAFE_SQUARED_NORMS[1]:
+        return False
+    factor = float32(1.0 / np.sqrt(norm_2))
+    for i in range(dimension):
+        query[i] = query[i] * factor
+    return True
+
+
+_RAW = types.Array(uint8, 1, "C", readonly=True)
+
+
+@njit([int64(_RAW, int64, int64, int64, float64, int64)], cache=True, **_STRICT)
+def scan_raw(raw, offset, table, scratch, now, top_k):  # type: ignore[no-untyped-def]
+    """`scan_one` by cosine alone, without filters, for a vector that stands in a message as little-endian float32.
+
+    -1 for a vector that float32 cannot bring to unit length.
+    """
+    s = carray(_int64_at(scratch), (10,))
+    t = carray(_int64_at(table), (24,))
+    d = t[1]
+    if not _read_unit(raw, offset, d, s[9]):
+        return -1
+    query = carray(_float32_at(s[9]), (d,))
+    return _scan_table(
+        table, t[23] != 0, query, carray(_uint32_at(s[9]), (0,)), False, now, TOMBSTONE, NEVER, -np.inf, s[9], 0, top_k,
         carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
         carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)),
         carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)),
@@ -546,22 +594,44 @@ def scan_one(  # type: ignore[no-untyped-def]
 
 
 @njit(
+    types.void(_RAW, int64[:, ::1], int64, float64, int64[:, ::1], float32[:, :, ::1]), cache=True, **_STRICT
+)
+def scan_raw_many(raw, requests, scratch, now, rows, scores):  # type: ignore[no-untyped-def]
+    """`scan_raw` for each line of `requests` (address of the table, offset, top_k, and as an answer the count)."""
+    s = carray(_int64_at(scratch), (10,))
+    for i in range(requests.shape[0]):
+        request = requests[i]
+        t = carray(_int64_at(request[0]), (24,))
+        d = t[1]
+        if not _read_unit(raw, request[1], d, s[9]):
+            request[3] = -1
+            continue
+        request[3] = _scan_table(
+            request[0], t[23] != 0, carray(_float32_at(s[9]), (d,)), carray(_uint32_at(s[9]), (0,)), False, now,
+            TOMBSTONE, NEVER, -np.inf, s[9], 0, request[2],
+            carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
+            carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)), rows[i], scores[i],
+        )  # fmt: skip
+
+
+@njit(
     types.void(
-        int64[:, ::1], float64[::1], float32[:, ::1], int64[::1], uint32[::1], int64[:, ::1], float64[:, ::1],
-        int16[::1], float32[:, ::1], float64[::1], int64[:, ::1], int64[:, ::1], float32[:, :, ::1],
+        int64, float32[:, ::1], int64[::1], uint32[::1], int64[:, ::1], float64[:, ::1], int64[:, ::1],
+        float32[:, :, ::1],
     ),
     cache=True, **_STRICT,
 )  # fmt: skip
-def scan_many(  # type: ignore[no-untyped-def]
-    tables, averages, queries, token_offsets, query_tokens, options, limits, query_codes, work, idf, spans, rows,
-    scores,
-):  # fmt: skip
-    """`scan` for each line of `tables` (facade.Columns.table), `options` (top_k, after, before, recent, coded, address
-    and length of the mask, and as an answer the count) and `limits` (now, min_score)."""
-    for i in range(tables.shape[0]):
+def scan_many(scratch, queries, token_offsets, query_tokens, options, limits, rows, scores):  # type: ignore[no-untyped-def]
+    """`scan` for each line of `options` (top_k, after, before, recent, address of the table, address and length of the
+    mask, and as an answer the count) and `limits` (now, min_score)."""
+    s = carray(_int64_at(scratch), (10,))
+    for i in range(options.shape[0]):
         option = options[i]
+        coded = carray(_int64_at(option[4]), (24,))[23] != 0
+        tokens = query_tokens[token_offsets[i] : token_offsets[i + 1]]
         option[7] = _scan_table(
-            tables[i], averages[i], queries[i], query_tokens[token_offsets[i] : token_offsets[i + 1]], option[3] != 0,
-            option[4] != 0, limits[i, 0], option[1], option[2], limits[i, 1], option[5], option[6], option[0],
-            query_codes, work, idf, spans, rows[i], scores[i],
+            option[4], coded, queries[i], tokens, option[3] != 0, limits[i, 0], option[1], option[2], limits[i, 1],
+            option[5], option[6], option[0],
+            carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
+            carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)), rows[i], scores[i],
         )  # fmt: skip

@@ -3,13 +3,13 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..domain.errors import MemlaneError
-from ..index import Block, Hit, SearchQuery, UserIndex, search_many
+from ..index import Block, Hit, ScoredRecord, SearchQuery, UserIndex, search_many, search_raw_many
 from ..ports.clock import Clock
 from ..ports.vector_store import StoredRow
 from .blocks import UserBlocks
@@ -49,6 +49,20 @@ class SearchTiming(NamedTuple):
 class SearchResult(NamedTuple):
     hits: Sequence[Hit]
     timing: SearchTiming
+
+
+class RawSearch(Protocol):
+    """A search by a vector that stands in a message, without filters, of what is there now."""
+
+    user_id: str
+    offset: int
+    """Where the vector begins: float32 values, little-endian."""
+    top_k: int
+
+
+class RawResult(NamedTuple):
+    records: Sequence[ScoredRecord]
+    search_us: int
 
 
 class _Resolved(NamedTuple):
@@ -109,6 +123,40 @@ class SearchService:
                 embedded.cached,
             ),
         )
+
+    def search_raw(self, tenant: str, search: RawSearch, message: bytes) -> RawResult | None:
+        """A search without filters by a vector as it came, if that needs no waiting and no closer look; None = take the
+        long way, which finds the same, or what is wrong."""
+        started = time.perf_counter_ns()
+        block = self._index.get(tenant, search.user_id, asked_again=True)
+        if block is None:
+            return None
+        array = np.frombuffer(message, np.uint8)
+        records = block.search_raw(array, search.offset, search.top_k, self._clock.now())
+        if records is None:
+            return None
+        return RawResult(records, (time.perf_counter_ns() - started) // 1000)
+
+    def search_raw_all(
+        self, tenant: str, searches: Sequence[RawSearch], message: bytes
+    ) -> list[RawResult] | None:
+        """`search_raw` for many searches of one message, in order, scored by one call; None where one of them has to
+        take the long way. A result's time is an equal share."""
+        started = time.perf_counter_ns()
+        blocks = [self._index.get(tenant, search.user_id, asked_again=True) for search in searches]
+        found = (
+            search_raw_many(
+                [(b, s.offset, s.top_k) for b, s in zip(blocks, searches, strict=True) if b is not None],
+                np.frombuffer(message, np.uint8),
+                self._clock.now(),
+            )
+            if None not in blocks
+            else None
+        )
+        if found is None:
+            return None
+        share_us = (time.perf_counter_ns() - started) // 1000 // max(len(searches), 1)
+        return [RawResult(records, share_us) for records in found]
 
     async def embed(self, call: Call, command: SearchCommand) -> EmbeddedQuery:
         known = self._known(command)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ..services import Services
+from .base import Servicer
 from .compliance import ComplianceServicer
 from .context import ContextServicer
 from .diagnostics import DiagnosticsServicer
@@ -12,7 +13,7 @@ from .rules import RuleServicer
 from .session import SessionServicer
 
 
-def servicers(services: Services) -> Mapping[str, object]:
+def servicers(services: Services) -> Mapping[str, Servicer]:
     """Servicers by the full name of their service."""
     return {
         "memlane.v1.MemoryService": MemoryServicer(services),

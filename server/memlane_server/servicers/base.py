@@ -1,5 +1,7 @@
 """What the servicers have in common."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from memlane.v1 import consistency_pb2
@@ -14,6 +16,9 @@ from ..translate.stamps import Pages, request_stamp
 
 
 class Servicer:
+    readers: Mapping[str, Callable[[bytes], Any]] = MappingProxyType({})
+    """By method: see interceptors.Reader."""
+
     def __init__(self, services: Services) -> None:
         self._services = services
 

@@ -12,8 +12,10 @@ from memlane_core.services.search import SearchCommand, SearchResult
 
 from .. import validate
 from ..errors import to_status
+from ..services import Services
 from ..streams import Admit
 from ..translate import wire
+from ..translate.plain import PlainBatch, PlainReader, PlainSearch, PlainStreamSearch
 from ..translate.search import search_command, search_message
 from ..validate import Violations
 from .base import Servicer
@@ -26,14 +28,40 @@ _SLICE = 32
 
 
 class SearchServicer(Servicer):
-    async def SearchMemories(self, request: pb.SearchMemoriesRequest, call: Call) -> bytes:
+    def __init__(self, services: Services) -> None:
+        super().__init__(services)
+        plain = PlainReader(services.search.dimension)
+        self.readers = {
+            "SearchMemories": plain.search,
+            "BatchSearchMemories": plain.batch,
+            "StreamSearchMemories": plain.stream,
+        }
+
+    async def SearchMemories(self, request: pb.SearchMemoriesRequest | PlainSearch, call: Call) -> bytes:
         services = self._services
+        if isinstance(request, PlainSearch):
+            found = services.search.search_raw(call.tenant, request, request.message)
+            if found is not None:
+                return wire.plain_response(found, wire.read_at(services.positions.current_token(call.tenant)))
+            request = pb.SearchMemoriesRequest.FromString(request.message)
         command = search_command(request, services.search.dimension, services.clock.now())
         result = await services.search.search(call, command)
         return search_message(request, result, services.positions.current_token(call.tenant))
 
-    async def BatchSearchMemories(self, request: pb.BatchSearchMemoriesRequest, call: Call) -> bytes:
+    async def BatchSearchMemories(
+        self, request: pb.BatchSearchMemoriesRequest | PlainBatch, call: Call
+    ) -> bytes:
         started = time.perf_counter_ns()
+        pieces = await self._plain_batch(request, call) if isinstance(request, PlainBatch) else None
+        if pieces is None:
+            if isinstance(request, PlainBatch):
+                request = pb.BatchSearchMemoriesRequest.FromString(request.message)
+            pieces = await self._batch(request, call)
+        pieces = _fitting(pieces)
+        tail = pb.BatchSearchMemoriesResponse(total_us=(time.perf_counter_ns() - started) // 1000)
+        return b"".join((*pieces, tail.SerializeToString()))
+
+    async def _batch(self, request: pb.BatchSearchMemoriesRequest, call: Call) -> list[bytes]:
         searches = request.searches
         if not 0 < len(searches) <= limits.MAX_BATCH_SEARCHES:
             raise InvalidArgument.of(
@@ -47,15 +75,37 @@ class SearchServicer(Servicer):
             outcomes = await self._services.search.search_all(call, [self._command(s) for s in slice_])
             pieces += [_outcome(s, o, read_at) for s, o in zip(slice_, outcomes, strict=True)]
             await asyncio.sleep(0)
-        pieces = _fitting(pieces)
-        tail = pb.BatchSearchMemoriesResponse(total_us=(time.perf_counter_ns() - started) // 1000)
-        return b"".join((*pieces, tail.SerializeToString()))
+        return pieces
 
-    async def StreamSearchMemories(self, request: pb.StreamSearchMemoriesRequest, admit: Admit) -> bytes:
+    async def _plain_batch(self, request: PlainBatch, call: Call) -> list[bytes] | None:
+        """Its entries, where none of the searches has to take the long way."""
+        services, searches = self._services, request.searches
+        pieces: list[bytes] = []
+        for start in range(0, len(searches), _SLICE):
+            read_at = wire.read_at(services.positions.current_token(call.tenant))
+            found = services.search.search_raw_all(
+                call.tenant, searches[start : start + _SLICE], request.message
+            )
+            if found is None:
+                return None
+            pieces += [wire.outcome(wire.plain_response(one, read_at)) for one in found]
+            await asyncio.sleep(0)
+        return pieces
+
+    async def StreamSearchMemories(
+        self, request: pb.StreamSearchMemoriesRequest | PlainStreamSearch, admit: Admit
+    ) -> bytes:
         """One request of the stream; what goes wrong with it is its own status."""
         mark = request.correlation_id
         try:
             with admit() as call:
+                if isinstance(request, PlainStreamSearch):
+                    services = self._services
+                    found = services.search.search_raw(call.tenant, request.search, request.message)
+                    if found is not None:
+                        read_at = wire.read_at(services.positions.current_token(call.tenant))
+                        return wire.stream_response(mark, wire.plain_response(found, read_at))
+                    request = pb.StreamSearchMemoriesRequest.FromString(request.message)
                 v = Violations()
                 validate.note(v, "correlation_id", mark, validate.MAX_CORRELATION_ID_BYTES)
                 if not request.HasField("search"):
@@ -92,7 +142,9 @@ def _fitting(pieces: Sequence[bytes]) -> list[bytes]:
     return fitting
 
 
-def may_wait(request: pb.StreamSearchMemoriesRequest) -> bool:
+def may_wait(request: pb.StreamSearchMemoriesRequest | PlainStreamSearch) -> bool:
     """Whether a search may have to wait for an embedder, the journal or another process."""
+    if isinstance(request, PlainStreamSearch):
+        return False
     search = request.search
     return search.WhichOneof("input") == "query" or search.HasField("consistency") or search.HasField("as_of")

@@ -1,9 +1,11 @@
 """Counts for Prometheus: calls, stages, decisions, guards. Never content, never users."""
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector, disable_created_metrics
 
 from memlane_core.domain.decision import Operation
 from memlane_core.guards import GUARD_NAMES
+
+from .tally import Tallies, Tally
 
 SECONDS = (
     0.0001, 0.0002, 0.0003, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0,
@@ -35,8 +37,8 @@ class Metrics:
         )
         self.lag = self._seconds(
             "memlane_event_loop_lag_seconds", "How late the event loop is, twenty times a second"
-        )
-        self._rpc: dict[tuple[str, str], Histogram] = {}
+        ).labels()
+        self._rpc: dict[tuple[str, str], Tally] = {}
         self._operations = Counter(
             "memlane_operations",
             "Operations of Remember, by action and decider",
@@ -66,14 +68,13 @@ class Metrics:
         histogram = self._rpc.get((path, status))
         if histogram is None:
             name = path.rsplit(".", 1)[-1]
-            # Kept here: to look a child up by its labels costs more than to feed it.
             histogram = self._rpc[path, status] = self._rpcs.labels(name, status)
         histogram.observe(seconds)
 
-    def stage(self, name: str) -> Histogram:
+    def stage(self, name: str) -> Tally:
         return self._stages.labels(name)
 
-    def model_call(self, operation: str, outcome: str) -> Histogram:
+    def model_call(self, operation: str, outcome: str) -> Tally:
         """`outcome`: "ok", or the reason of an error."""
         return self._model_calls.labels(operation, outcome)
 
@@ -81,8 +82,10 @@ class Metrics:
         self._tokens.labels(operation=operation, direction="input").inc(input_tokens)
         self._tokens.labels(operation=operation, direction="output").inc(output_tokens)
 
-    def _seconds(self, name: str, help_: str, *labels: str) -> Histogram:
-        return Histogram(name, help_, labels, registry=self.registry, buckets=SECONDS)
+    def _seconds(self, name: str, help_: str, *labels: str) -> Tallies:
+        tallies = Tallies(name, help_, labels, SECONDS)
+        self.registry.register(tallies)
+        return tallies
 
     def operation(self, operation: Operation) -> None:
         self._operations.labels(action=operation.action.value, decider=operation.decider.value).inc()

@@ -11,7 +11,7 @@ from memlane_core.ports.embedder import Embedder, Vectors
 from memlane_core.ports.extractor import ExtractionRequest, Extractor
 from memlane_core.services.call import Call
 from memlane_core.services.embedding_cache import EmbeddedQuery
-from memlane_core.services.search import SearchCommand, SearchResult, SearchService
+from memlane_core.services.search import RawResult, RawSearch, SearchCommand, SearchResult, SearchService
 
 from .telemetry import Telemetry
 
@@ -70,6 +70,20 @@ class TimedSearch(SearchService):
         result = await super().search_embedded(call, command, embedded, started)
         self.telemetry.searched(result.timing.search_us)
         return result
+
+    def search_raw(self, tenant: str, search: RawSearch, message: bytes) -> RawResult | None:
+        result = super().search_raw(tenant, search, message)
+        if result is not None:
+            self.telemetry.searched(result.search_us)
+        return result
+
+    def search_raw_all(
+        self, tenant: str, searches: Sequence[RawSearch], message: bytes
+    ) -> list[RawResult] | None:
+        results = super().search_raw_all(tenant, searches, message)
+        for result in results or ():
+            self.telemetry.searched(result.search_us)
+        return results
 
     async def search_all(
         self, call: Call, commands: Sequence[SearchCommand | MemlaneError]

@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import grpc
-from prometheus_client import Histogram
 
 from memlane_core.domain.errors import FailedPrecondition, MemlaneError, NotConfigured
 from memlane_core.ports.model_observer import ModelAnswer, ModelWatch
@@ -18,6 +17,7 @@ from .lag import LoopLag
 from .metrics import Metrics
 from .probes import ProbeServer
 from .settings import MetricsSettings, TracingSettings
+from .tally import Tally
 
 if TYPE_CHECKING:
     from .tracing import ModelSpan, Tracing
@@ -39,7 +39,7 @@ class Telemetry:
         self.board: HealthBoard | None = None
         self._beat = time.monotonic()
         self._probes = ProbeServer(self.metrics.registry, live=self._not_live, ready=self._not_ready)
-        self._stages: dict[str, Histogram] = {}
+        self._stages: dict[str, Tally] = {}
         self._owners: dict[int, str] = {}
         self._search = self.metrics.stage("search")
         self.tracing: Tracing | None = _tracing(tracing_settings) if tracing_settings.endpoint else None
@@ -132,7 +132,7 @@ class Stage:
 
     __slots__ = ("_histogram", "_span", "_started")
 
-    def __init__(self, histogram: Histogram, span: AbstractContextManager[None] | None) -> None:
+    def __init__(self, histogram: Tally, span: AbstractContextManager[None] | None) -> None:
         self._histogram = histogram
         self._span = span
 

@@ -14,21 +14,23 @@ from memlane.v1 import consistency_pb2, context_service_pb2, memory_pb2, memory_
 from memlane_core.domain.conversation import Message, StoredMessage
 from memlane_core.domain.memory import Memory
 from memlane_core.index import Hit
-from memlane_core.services.search import SearchTiming
+from memlane_core.services.search import RawResult, SearchTiming
 
 from .common import memory_message, memory_of
 from .remember import message_message
 
-_VARINT = 0
-_LENGTH_DELIMITED = 2
+VARINT = 0
+LENGTH_DELIMITED = 2
 _FIXED_32 = 5
 
 
-def _tag(field: int, wire_type: int) -> bytes:
-    return _varint(field << 3 | wire_type)
+def tag(field: int, wire_type: int) -> bytes:
+    """What stands before each value."""
+    return varint(field << 3 | wire_type)
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """A number of at least 0."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -37,22 +39,22 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-_MEMORY = _tag(memory_pb2.ScoredMemory.MEMORY_FIELD_NUMBER, _LENGTH_DELIMITED)
-_RESULTS = _tag(memory_service_pb2.SearchMemoriesResponse.RESULTS_FIELD_NUMBER, _LENGTH_DELIMITED)
-_CONTEXT_MESSAGE = _tag(context_service_pb2.BuildContextResponse.MESSAGES_FIELD_NUMBER, _LENGTH_DELIMITED)
-_CONTEXT_MEMORY = _tag(context_service_pb2.BuildContextResponse.MEMORIES_FIELD_NUMBER, _LENGTH_DELIMITED)
-_OUTCOME = _tag(memory_service_pb2.BatchSearchMemoriesResponse.RESPONSES_FIELD_NUMBER, _LENGTH_DELIMITED)
-_OUTCOME_RESPONSE = _tag(memory_service_pb2.SearchOutcome.RESPONSE_FIELD_NUMBER, _LENGTH_DELIMITED)
-_STREAM_RESPONSE = _tag(
-    memory_service_pb2.StreamSearchMemoriesResponse.RESPONSE_FIELD_NUMBER, _LENGTH_DELIMITED
+_MEMORY = tag(memory_pb2.ScoredMemory.MEMORY_FIELD_NUMBER, LENGTH_DELIMITED)
+_RESULTS = tag(memory_service_pb2.SearchMemoriesResponse.RESULTS_FIELD_NUMBER, LENGTH_DELIMITED)
+_CONTEXT_MESSAGE = tag(context_service_pb2.BuildContextResponse.MESSAGES_FIELD_NUMBER, LENGTH_DELIMITED)
+_CONTEXT_MEMORY = tag(context_service_pb2.BuildContextResponse.MEMORIES_FIELD_NUMBER, LENGTH_DELIMITED)
+_OUTCOME = tag(memory_service_pb2.BatchSearchMemoriesResponse.RESPONSES_FIELD_NUMBER, LENGTH_DELIMITED)
+_OUTCOME_RESPONSE = tag(memory_service_pb2.SearchOutcome.RESPONSE_FIELD_NUMBER, LENGTH_DELIMITED)
+_STREAM_RESPONSE = tag(
+    memory_service_pb2.StreamSearchMemoriesResponse.RESPONSE_FIELD_NUMBER, LENGTH_DELIMITED
 )
-_READ_AT = _tag(memory_service_pb2.SearchMemoriesResponse.READ_AT_FIELD_NUMBER, _LENGTH_DELIMITED)
-_TIMING = _tag(memory_service_pb2.SearchMemoriesResponse.TIMING_FIELD_NUMBER, _LENGTH_DELIMITED)
+_READ_AT = tag(memory_service_pb2.SearchMemoriesResponse.READ_AT_FIELD_NUMBER, LENGTH_DELIMITED)
+_TIMING = tag(memory_service_pb2.SearchMemoriesResponse.TIMING_FIELD_NUMBER, LENGTH_DELIMITED)
 _EMBED_US, _SEARCH_US, _TOTAL_US, _EMBED_CACHED = (
-    _tag(memory_pb2.SearchTiming.DESCRIPTOR.fields_by_name[name].number, _VARINT)
+    tag(memory_pb2.SearchTiming.DESCRIPTOR.fields_by_name[name].number, VARINT)
     for name in ("embed_us", "search_us", "total_us", "embed_cached")
 )
-[_SCORE_TAG] = _tag(memory_pb2.ScoredMemory.SCORE_FIELD_NUMBER, _FIXED_32)
+[_SCORE_TAG] = tag(memory_pb2.ScoredMemory.SCORE_FIELD_NUMBER, _FIXED_32)
 _SCORE = struct.Struct("<Bf")
 _NO_SCORE = _SCORE.pack(_SCORE_TAG, 0.0)
 
@@ -62,8 +64,8 @@ class MemoryRecords:
 
     def encode(self, memory: Memory) -> bytes:
         message = memory_message(memory).SerializeToString()
-        body = _MEMORY + _varint(len(message)) + message
-        return _RESULTS + _varint(len(body) + _SCORE.size) + body
+        body = _MEMORY + varint(len(message)) + message
+        return _RESULTS + varint(len(body) + _SCORE.size) + body
 
     def decode(self, record: bytes, position: int) -> Memory:
         # A message may end before its last field, the score; its length says that one follows.
@@ -86,20 +88,36 @@ def search_response(
     return b"".join(pieces)
 
 
+def plain_response(result: RawResult, read_at: bytes) -> bytes:
+    """A serialised SearchMemoriesResponse for a search by a given vector."""
+    pieces: list[bytes] = []
+    for record, score in result.records:
+        pieces.append(record)
+        pieces.append(_SCORE.pack(_SCORE_TAG, score))
+    pieces.append(read_at)
+    pieces.append(_plain_timing(result.search_us))
+    return b"".join(pieces)
+
+
+@lru_cache(maxsize=1024)
+def _plain_timing(search_us: int) -> bytes:
+    return _timing(SearchTiming(0, search_us, search_us, False))
+
+
 @lru_cache(maxsize=64)
 def read_at(token: str) -> bytes:
     """The consistency token of a search's answer; the same one until something is written."""
     body = consistency_pb2.ConsistencyToken(token=token).SerializeToString()
-    return _READ_AT + _varint(len(body)) + body
+    return _READ_AT + varint(len(body)) + body
 
 
 def _timing(timing: SearchTiming) -> bytes:
     embed_us, search_us, total_us, cached = timing
     body = b"".join((
-        _EMBED_US, _varint(embed_us), _SEARCH_US, _varint(search_us), _TOTAL_US, _varint(total_us),
+        _EMBED_US, varint(embed_us), _SEARCH_US, varint(search_us), _TOTAL_US, varint(total_us),
         _EMBED_CACHED, b"\1" if cached else b"\0",
     ))  # fmt: skip
-    return _TIMING + _varint(len(body)) + body
+    return _TIMING + varint(len(body)) + body
 
 
 def context_response(
@@ -118,24 +136,24 @@ def context_response(
 def message_record(message: Message) -> bytes:
     """A `messages` entry of BuildContextResponse: the record factory of the windows."""
     body = message_message(message).SerializeToString()
-    return _CONTEXT_MESSAGE + _varint(len(body)) + body
+    return _CONTEXT_MESSAGE + varint(len(body)) + body
 
 
 def outcome(response: bytes) -> bytes:
     """One successful entry of a BatchSearchMemoriesResponse."""
-    body = _OUTCOME_RESPONSE + _varint(len(response)) + response
-    return _OUTCOME + _varint(len(body)) + body
+    body = _OUTCOME_RESPONSE + varint(len(response)) + response
+    return _OUTCOME + varint(len(body)) + body
 
 
 def failed_outcome(status: memory_pb2.Status) -> bytes:
     body = memory_service_pb2.SearchOutcome(status=status).SerializeToString()
-    return _OUTCOME + _varint(len(body)) + body
+    return _OUTCOME + varint(len(body)) + body
 
 
 def stream_response(correlation_id: str, response: bytes) -> bytes:
     """A successful StreamSearchMemoriesResponse."""
     head = memory_service_pb2.StreamSearchMemoriesResponse(correlation_id=correlation_id)
-    return head.SerializeToString() + _STREAM_RESPONSE + _varint(len(response)) + response
+    return head.SerializeToString() + _STREAM_RESPONSE + varint(len(response)) + response
 
 
 def _scored(hits: Sequence[Hit]) -> list[bytes]:
