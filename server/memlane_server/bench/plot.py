@@ -17,6 +17,7 @@ _WIDTH, _HEIGHT, _COLUMNS = 360, 280, 3
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 44, 40
 _HEADER = 74
 _MARGIN = 12
+_FONTS = "system-ui, Helvetica, Arial, DejaVu Sans, sans-serif"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def draw(
     height = _HEADER + max(1, math.ceil(len(ordered) / columns)) * _HEIGHT + _MARGIN
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="system-ui, sans-serif" font-size="11" fill="{_INK}">',
+        f'viewBox="0 0 {width} {height}" font-family="{_FONTS}" font-size="11" fill="{_INK}">',
         f"<title>{escape(title)}</title>",
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         _text(_MARGIN, 22, title, size=15, weight="bold"),
@@ -64,17 +65,30 @@ def draw(
 
 
 def _legend(left: float, top: float) -> Iterator[str]:
+    middle = top - 4
     x = left
-    for mark, words, width in (
-        (_line([(x, top - 4), (x + 22, top - 4)], _INK, dashes="3 3"), "p50, closed loop", 130),
-        (_line([(x + 130, top - 4), (x + 152, top - 4)], _INK), "p99, closed loop (connections)", 210),
-        (_dot(x + 351, top - 4, _INK), "p99, open loop: holds", 146),
-        (_cross(x + 497, top - 4, _INK), "does not hold", 104),
-        (_line([(x + 590, top - 4), (x + 612, top - 4)], _GREEN, dashes="6 3"), "target, sustained rate", 0),
+    for words, mark, mark_width, width in (
+        ("p50, closed loop", _dashed, 22, 100),
+        ("p99, closed loop (connections)", _solid, 22, 182),
+        ("p99, open loop: holds", _dot, 8, 128),
+        ("does not hold", _cross, 8, 84),
+        ("target, sustained rate", _bound, 22, 0),
     ):
-        yield mark
-        yield _text(x + 28 if width != 146 and width != 104 else x + 20, top, words)
-        x += width
+        yield mark(x + (4 if mark_width == 8 else 0), middle, _INK)
+        yield _text(x + mark_width + 6, top, words)
+        x += mark_width + 6 + width
+
+
+def _dashed(x: float, y: float, colour: str) -> str:
+    return _line([(x, y), (x + 22, y)], colour, dashes="3 3")
+
+
+def _solid(x: float, y: float, colour: str) -> str:
+    return _line([(x, y), (x + 22, y)], colour)
+
+
+def _bound(x: float, y: float, colour: str) -> str:
+    return _line([(x, y), (x + 22, y)], _GREEN, dashes="6 3")
 
 
 def _panel(name: str, points: Sequence[Point], verdict: Verdict | None, targets: Targets) -> Iterator[str]:

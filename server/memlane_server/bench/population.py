@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import grpc
 from google.protobuf.duration_pb2 import Duration
 
+from memlane.errors import from_rpc
 from memlane.v1 import (
     compliance_service_pb2,
     compliance_service_pb2_grpc,
@@ -53,24 +54,19 @@ class Allowed:
         """Whether what was written can be taken away again."""
         return self.erases or (self.reads and self.writes)
 
-    def missing(self) -> list[str]:
-        """Scopes that a benchmark would use."""
-        held = {"memory:read": self.reads, "memory:write": self.writes, "compliance": self.erases}
-        return [scope for scope, has in held.items() if not has]
-
 
 def ask(channel: grpc.Channel, user_id: str) -> Allowed:
     """Find out by calls that change nothing. Raises grpc.RpcError for any other refusal."""
     memories = memory_service_pb2_grpc.MemoryServiceStub(channel)
     compliance = compliance_service_pb2_grpc.ComplianceServiceStub(channel)
-    refusals: list[str] = []
+    reasons: set[str] = set()
 
     def may(call: Any, request: Any) -> bool:
         try:
             call(request, timeout=_SECONDS)
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.PERMISSION_DENIED:
-                refusals.append(error.details() or "")
+                reasons.add(from_rpc(error).reason)
                 return False
             if error.code() is not grpc.StatusCode.NOT_FOUND:
                 raise
@@ -81,7 +77,7 @@ def ask(channel: grpc.Channel, user_id: str) -> Allowed:
     reads = may(memories.GetMemory, get)
     writes = may(memories.DeleteMemory, delete)
     erases = may(compliance.GetLegalHold, compliance_service_pb2.GetLegalHoldRequest(user_id=user_id))
-    return Allowed(reads, writes, erases, bound=any("bound to" in refusal for refusal in refusals))
+    return Allowed(reads, writes, erases, bound="USER_MISMATCH" in reasons)
 
 
 class Population:

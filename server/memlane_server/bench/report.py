@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.table import Table
 
-from .load import Outcome, Series
+from .load import Series
 from .sizing import Point, Verdict
 
 FORMAT = 1
@@ -91,37 +91,46 @@ def milliseconds(latency_us: Mapping[str, float] | None) -> dict[str, float] | N
 
 
 def table(points: Sequence[Point]) -> Table:
-    shown = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    shown = Table(box=None, padding=(0, 1, 0, 0), header_style="dim")
     for column in ("scenario", "loop"):
         shown.add_column(column, no_wrap=True)
     for column in ("conns", "calls/s", *(f"{name} ms" for name in _LEAST_CALLS)):
         shown.add_column(column, no_wrap=True, justify="right")
-    shown.add_column("", overflow="fold")
+    shown.add_column("holds", overflow="fold")
     last = ""
     for point in points:
         for kind, series in point.series.items():
-            name = point.scenario if kind == point.scenario else f"{point.scenario}: {kind}"
+            name = point.scenario if kind == point.scenario else f"{point.scenario} {kind}"
             shown.add_row(
                 "" if name == last else name,
-                "closed" if point.rate is None else f"open {point.rate:,.4g}/s",
+                "closed" if point.rate is None else f"open {_short(point.rate)}/s",
                 str(point.connections),
-                f"{series.ok_per_s:,.1f}",
+                _short(series.ok_per_s),
                 *(_cell(series, percentile) for percentile in _LEAST_CALLS),
                 _remark(point, series),
             )
-            last = name if len(point.series) == 1 else ""
+            last = name
     return shown
 
 
 def _cell(series: Series, percentile: str) -> str:
     if series.latency_us is None or series.ok < _LEAST_CALLS[percentile]:
         return "-"
-    return f"{series.latency_us[percentile] / 1000:,.2f}"
+    return _short(series.latency_us[percentile] / 1000)
+
+
+def _short(value: float) -> str:
+    """Three digits are more than a measurement has; at most six characters up to 99,999."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def on(connections: int) -> str:
+    return "1 connection" if connections == 1 else f"{connections} connections"
 
 
 def _remark(point: Point, series: Series) -> str:
     if point.rate is not None:
-        return "[green]holds[/]" if point.holds else "[yellow]does not hold[/]"
+        return "[green]yes[/]" if point.holds else "[yellow]no[/]"
     errors = ", ".join(f"{count:,} {code}" for code, count in sorted(series.errors.items()))
     return f"[yellow]{errors}[/]" if errors else ""
 
@@ -135,7 +144,7 @@ def line(point: Point) -> str:
         for kind, series in point.series.items()
     ]
     end = "" if point.rate is None else "; holds" if point.holds else f"; {'; '.join(point.against)}"
-    return f"{point.scenario}, {point.connections} connections, {loop}: {'; '.join(parts)}{end}"
+    return f"{point.scenario}, {on(point.connections)}, {loop}: {'; '.join(parts)}{end}"
 
 
 def bars(verdicts: Sequence[Verdict], width: int = 40) -> Iterator[str]:
@@ -162,21 +171,22 @@ def sentence(verdict: Verdict, batch: int) -> str:
         )
     each = f" of {batch} searches" if verdict.scenario == "batch" else ""
     text = (
-        f"{verdict.scenario}: sustains {highest.rate:,.4g} calls/s{each} on {highest.connections} connections "
-        f"({_p99(highest.outcome, highest)})"
+        f"{verdict.scenario}: sustains {highest.rate:,.4g} calls/s{each} on {on(verdict.connections)} "
+        f"({_p99(highest)})"
     )
     if refused is None:
         return f"{text}; no higher rate was tried that fails, so it may be more."
     return f"{text}; at {refused.rate:,.4g} calls/s {'; '.join(refused.against)}."
 
 
-def _p99(outcome: Outcome, point: Point) -> str:
+def _p99(point: Point) -> str:
     of = {name: s.latency_us["p99"] / 1000 for name, s in point.series.items() if s.latency_us is not None}
-    calls = sum(series.calls for series in outcome.series.values())
+    calls = sum(series.calls for series in point.series.values())
     named = ", ".join(
         f"p99 {ms:,.1f} ms" if len(of) == 1 else f"p99 of {name} {ms:,.1f} ms" for name, ms in of.items()
     )
-    return f"{named}, {calls:,} calls"
+    few = "" if calls >= _LEAST_CALLS["p99"] else ", too few for a p99: give more --seconds"
+    return f"{named}, {calls:,} calls{few}"
 
 
 def complaints(points: Sequence[Point]) -> list[str]:

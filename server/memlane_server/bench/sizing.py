@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .load import Generator, Load, Outcome, Series, Target
 from .population import Population
-from .scenarios import Scenario, Targets, series_name
+from .scenarios import SCENARIOS, Scenario, Targets, series_name
 
 OUTSTANDING = 1_000
 """Calls of an open loop that may be under way. More would wait for longer than any target."""
@@ -59,8 +59,10 @@ class Point:
 
     @property
     def series(self) -> Mapping[str, Series]:
-        """By the operator's name of the kind of call."""
-        return {series_name(name): series for name, series in self.outcome.series.items()}
+        """By the operator's name of the kind of call, in the order of the plan."""
+        plan = SCENARIOS[self.scenario].plan
+        ordered = sorted(self.outcome.series.items(), key=lambda one: plan.index(one[0]))
+        return {series_name(name): series for name, series in ordered}
 
     @property
     def holds(self) -> bool:

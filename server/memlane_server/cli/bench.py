@@ -30,6 +30,7 @@ from .connection import DEFAULT_ADDRESS, Address, client_options, connected, con
 T = TypeVar("T")
 _CONNECT_SECONDS = 20.0
 _INTERRUPTED = 130
+_TARGETS = "25,batch=100,create=250,remember=250"
 
 
 class WhichGenerator(StrEnum):
@@ -67,8 +68,9 @@ def bench(
         str | None,
         typer.Option(
             "--scenarios",
-            help=f"What to measure, of {','.join(scenarios.SCENARIOS)}",
-            show_default=f"{scenarios.DEFAULT}; remember and mixed only where no model decides",
+            help=f"What to measure, of {', '.join(scenarios.SCENARIOS)}",
+            show_default=f"{', '.join(scenarios.DEFAULT.split(','))}; "
+            "remember and mixed only where no model decides",
         ),
     ] = None,
     rate: Annotated[
@@ -79,8 +81,12 @@ def bench(
         ),
     ] = "auto",
     target_p99_ms: Annotated[
-        str, typer.Option(help="What the p99 may be, for all calls and for those that are named")
-    ] = "25,batch=100,create=250,remember=250",
+        str,
+        typer.Option(
+            help="What the p99 may be, for all calls and for those that are named",
+            show_default=", ".join(_TARGETS.split(",")),
+        ),
+    ] = _TARGETS,
     steps: Annotated[int, typer.Option(min=1, help="Rates to try for --rate auto")] = 5,
     top_k: Annotated[int, typer.Option(min=1, help="Memories of an answer")] = 5,
     batch: Annotated[int, typer.Option(min=1, help="Searches of a batch")] = 64,
@@ -98,8 +104,9 @@ def bench(
 ) -> None:
     """Measure what a running server sustains: latencies by connections, and the highest rate that keeps to a target.
 
-    Writes users of its own, named memlane-bench-..., and forgets them at the end, also after Ctrl-C. The load is as
-    heavy as the server takes: whoever else calls it will notice.
+    Writes users of its own, named memlane-bench-..., and forgets them at the end, also after Ctrl-C.
+
+    The load is as heavy as the server takes: whoever else calls it will notice.
     """
     options = client_options(address)
     chosen = _option("--scenarios", scenarios.choose, scenario or scenarios.DEFAULT)
@@ -380,16 +387,17 @@ def _take_away(run: _Run, allowed: Allowed, screen: "_Screen") -> None:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """SIGTERM stops as Ctrl-C does."""
+    """SIGTERM stops as Ctrl-C does, and Ctrl-C also where a shell has switched it off for its background jobs."""
 
     def stop(number: int, frame: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Screen:
@@ -428,7 +436,7 @@ class _Screen:
         loop = "closed loop" if rate is None else f"{rate:,.4g}/s"
         with self._lock:
             assert self._task is not None
-            words = f"{scenario.name}, {connections} connections, {loop}"
+            words = f"{scenario.name}, {report.on(connections)}, {loop}"
             self._progress.update(self._task, description=words)
             self._since = time.monotonic()
 
