@@ -23,6 +23,8 @@ from typer.testing import CliRunner
 from memlane.v1 import (
     compliance_service_pb2,
     compliance_service_pb2_grpc,
+    diagnostics_service_pb2,
+    memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
 )
@@ -30,9 +32,10 @@ from memlane_server.bench import memload, report
 from memlane_server.bench.asyncio_child import Mix, Recorder, offsets
 from memlane_server.bench.asyncio_sessions import CallFailed
 from memlane_server.bench.load import Load, Outcome, Target
-from memlane_server.bench.population import WRITERS
+from memlane_server.bench.population import WRITERS, Allowed
 from memlane_server.bench.scenarios import SCENARIOS, Targets, choose, counts
 from memlane_server.bench.sizing import Point, RateSearch, Settings, Sizing, verdict
+from memlane_server.cli.bench import _possible
 from memlane_server.cli.main import app
 from tests.support.memlane_server import ServerProcess, running_server
 from tests.support.secure_server import SecureServer, running_secure_server
@@ -211,6 +214,54 @@ def test_who_stops_it_leaves_nothing_behind(
     found = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))
     assert found["interrupted"] and found["figures"], "what was measured until then is kept"
     assert "remember" in shown
+
+
+def test_who_cannot_be_taken_away_is_named(tmp_path: Path) -> None:
+    with running_server(tmp_path / "data") as dying:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "memlane_server", "bench", "--address", dying.address, "--out", str(tmp_path),
+             "--seconds", "1", "--memories", "4", "--connections", "1", "--scenarios", "search", "--rate", "2,3",
+             "--generator", "python"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={k: v for k, v in os.environ.items() if not k.startswith("MEMLANE_")},
+        )  # fmt: skip
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "closed loop" in line:
+                break
+        dying.kill()
+        _, rest = process.communicate(timeout=150)
+    assert process.returncode == 1 and "Traceback" not in rest, rest
+    found = json.loads((tmp_path / "bench.json").read_text(encoding="utf-8"))
+    prefix = found["users"]["prefix"]
+    assert found["users"]["left"] == [f"{prefix}-r0", f"{prefix}-r1"]
+    assert f"for user in {prefix}-r0 {prefix}-r1; do memlane forget" in rest
+
+
+def test_a_limit_that_was_met_is_named(tmp_path: Path) -> None:
+    limits = {"MEMLANE_LIMITS__USER__READS__PER_SECOND": "20", "MEMLANE_LIMITS__USER__READS__BURST": "20"}
+    arguments = ("--connections", "4", "--rate", "200", "--scenarios", "search", "--users", "1", "--json")
+    with running_server(tmp_path / "data", limits) as limited:
+        result = bench(limited.address, tmp_path, *SHORT, *arguments)
+    found = document(result)
+    (opened,) = [figure for figure in found["figures"] if figure["loop"] == "open"]
+    assert opened["errors"]["ResourceExhausted"] > 0 and opened["failed_latency_ms"]["p50"] > 0
+    assert not opened["holds"] and any("ended with ResourceExhausted" in why for why in opened["against"])
+    assert "this user may not send more reads" in opened["error_messages"]["ResourceExhausted"]
+    assert opened["error_messages"]["ResourceExhausted"] in result.stderr
+    assert found["users"]["left"] == []
+
+
+def test_a_model_is_paid_for_only_where_it_was_asked_for() -> None:
+    info = diagnostics_service_pb2.GetServerInfoResponse(
+        decider_kinds=[memory_pb2.DECIDER_KIND_MODEL, memory_pb2.DECIDER_KIND_RULES]
+    )
+    allowed = Allowed(reads=True, writes=True, erases=True, bound=False)
+    chosen = choose("echo,create,remember,mixed")
+    possible, skipped = _possible(chosen, allowed, info, explicit=False)
+    assert [scenario.name for scenario in possible] == ["echo", "create"]
+    assert [name for name, _ in skipped] == ["remember", "mixed"]
+    assert _possible(chosen, allowed, info, explicit=True) == (chosen, [])
 
 
 def test_another_machine_is_loaded_only_after_a_yes(
