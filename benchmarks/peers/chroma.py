@@ -67,7 +67,7 @@ class _Chroma:
 
     def _collection(self, name: str) -> Any:
         # ef_search: as far as the graph is to be looked through for five of a filtered few.
-        hnsw = {"space": "ip", "ef_search": 200, "ef_construction": 100}
+        hnsw = {"space": "ip", "ef_search": 200}
         return self._client.create_collection(name, embedding_function=None, configuration={"hnsw": hnsw})
 
     def _add(self, collection: Any, corpus: Corpus, rows: Iterable[int]) -> None:

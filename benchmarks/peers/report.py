@@ -105,13 +105,13 @@ def table(outcomes: Sequence[Outcome]) -> str:
         lines += [
             f"## {heading}",
             "",
-            f"| | recall@{TOP_K} | p50 ms | p95 ms | p99 ms |{against} MB kept | loaded in s |",
-            "|---|---:|---:|---:|---:|" + "---:|" * (bool(against) + 2),
+            f"| | recall@{TOP_K} | p50 ms | p95 ms | p99 ms |{against} MB kept | loaded in s | calls |",
+            "|---|---:|---:|---:|---:|" + "---:|" * (bool(against) + 3),
         ]
         for o in group:
             times = " | ".join(milliseconds(getattr(o, f"{p}_us")) for p in _PERCENTILES)
             ratio = "" if ours is None else f" {o.p50_us / ours.p50_us:.2f} |"
-            kept = f"{o.nbytes / 1e6:,.0f} | {o.load_seconds:,.0f}"
+            kept = f"{o.nbytes / 1e6:,.0f} | {o.load_seconds:,.0f} | {o.calls}"
             lines.append(f"| {o.title} | {o.recall:.3f} | {times} |{ratio} {kept} |")
         lines.append("")
     lines += ["## Versions and settings", "", "| | version | how it is set up |", "|---|---|---|"]
@@ -139,7 +139,6 @@ def verdicts(outcomes: Sequence[Outcome]) -> str:
 
 def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, object], *, burst: int) -> str:
     """peers.md."""
-    calls = min((o.calls for o in measured(outcomes)), default=0)
     return "\n".join(
         [
             "# memlane beside its neighbours",
@@ -148,9 +147,9 @@ def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, ob
             f"dimensions, {DELETED_SHARE:.0%} of them deleted, {len(corpus.queries)} queries, seed {corpus.seed}. "
             f"Asked: the {TOP_K} nearest memories of one user that are not deleted, with id, score and text; the "
             "query's vector is given, so no embedder is in any figure. Every contender runs on this machine and is "
-            f"called by one Python thread, in bursts of {burst}, in turn with the others of its group, at least "
-            f"{calls} times. Recall is against an exact search by NumPy. Take the ratios: callers and servers share "
-            "the cores.",
+            f"called by one Python thread, in bursts of {burst} (fewer where they take longer than half a second), in "
+            "turn with the others of its group. Recall is against an exact search by NumPy. Take the ratios: callers "
+            "and servers share the cores.",
             "",
             *(
                 f"- {key}: {facts[key]}"
