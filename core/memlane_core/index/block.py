@@ -29,6 +29,9 @@ _UNINDEXED_ROWS = 4
 _OBJECTS_BYTES = 900
 """Of the Python objects of one block that hold the arrays together (benchmarks/memory_profile.py)."""
 
+_FEW = 3
+"""Up to here one search after the other is faster than what makes them one call."""
+
 _ONE_GO_SECONDS = 900
 """Memories recorded with no longer gaps than this come from one conversation."""
 
@@ -346,7 +349,7 @@ def search_raw_many(
     where one of them would be None."""
     if not all(block._rows for block, _, _ in searches):
         return None
-    # Searches of one block follow each other, while it is in cache.
+    # Searches of one block follow each other: they are made together.
     order = sorted(range(len(searches)), key=lambda i: id(searches[i][0]))
     requests = [kernels.RawRequest(searches[i][0]._columns, *searches[i][1:]) for i in order]
     answers = kernels.search_raw_many(requests, message, now=now)
@@ -359,8 +362,9 @@ def search_raw_many(
 
 
 def search_many(pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:
-    """Hits of many searches, in order, by one kernel call; searches of one block follow each other, while it is in
-    cache."""
+    """Hits of many searches, in order, by one kernel call; searches of one block are made together."""
+    if len(pairs) <= _FEW:
+        return [block.search(query) for block, query in pairs]
     results: list[list[Hit]] = [[] for _ in pairs]
     order = sorted(range(len(pairs)), key=lambda i: id(pairs[i][0]))
     order = [i for i in order if len(pairs[i][0])]

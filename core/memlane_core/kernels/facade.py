@@ -116,7 +116,10 @@ class _Scratch(threading.local):
             np.empty((MAX_TOKENS, 2), np.int64),
             np.empty(self.results, np.int64),
             np.empty((self.results, 3), np.float32),
-            np.empty(self.dimension, np.float32),
+            np.empty((fused.GROUP, self.dimension), np.float32),
+            np.empty((fused.GROUP, self.dimension), np.int16),
+            np.empty((fused.GROUP, self.rows), np.int32),
+            np.empty((fused.GROUP, 3), np.float64),
         )
         self.table = np.array(
             [self.rows, self.dimension, self.results, *(_address(a) for a in self.arrays)], np.int64
@@ -127,6 +130,8 @@ class _Scratch(threading.local):
 _scratch = _Scratch()
 _NO_MASK = np.empty(0, np.uint8)
 _NO_TOKENS = np.empty(0, np.uint32)
+_NO_SUMS = np.empty(0, np.int32)
+_NOT_READY = np.empty(0, np.float64)
 
 
 def search(
@@ -176,6 +181,7 @@ def search(
         count = fused.scan(  # type: ignore[call-arg]  # numba's stubs count the starred ones wrongly
             *c.arrays(), n, c.indexed, c.stale, c.live, c.average_length, query, query_tokens, recent, coded, now,
             after, before, bar, _NO_MASK if mask is None else mask, top_k, *scratch.arrays[:6],
+            _NO_SUMS, _NOT_READY,
         )  # fmt: skip
     else:
         count = fused.scan_one(

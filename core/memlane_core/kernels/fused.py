@@ -75,6 +75,9 @@ UNIT_TOLERANCE = 1e-6
 SAFE_SQUARED_NORMS = (1e-24, 1e30)
 """Between which float32 can scale the vector."""
 
+GROUP = 4
+"""Queries whose coded passes over one block are made together."""
+
 _PREFETCH_MIN_ELEMENTS = 1 << 21
 """What is larger than the caches close by is asked for ahead; the hardware alone reads a sixth slower."""
 _PREFETCH_AHEAD = 1024
@@ -154,6 +157,22 @@ def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
         for j in range(d):
             total += int32(codes[row, j]) * int32(query[j])
         out[row] = total
+
+
+@njit(**_STRICT)
+def _coded_dots_of_many(codes, queries, out):  # type: ignore[no-untyped-def]
+    """`_coded_dots` for several queries, shape (queries, d): each row is read from memory once for all of them. One sum
+    at a time: several in one loop keep the compiler from the instructions that multiply and add pairs."""
+    n, d = codes.shape
+    flat = codes.reshape(n * d)
+    for row in range(n):
+        for j in range(row * d, (row + 1) * d, 64):
+            _prefetch(flat, j + 4 * _PREFETCH_AHEAD)
+        for q in range(queries.shape[0]):
+            total = int32(0)
+            for j in range(d):
+                total += int32(codes[row, j]) * int32(queries[q, j])
+            out[q, row] = total
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
@@ -427,7 +446,7 @@ def _signature(readonly: bool) -> Any:
         vectors, int8[:, ::1], float32[:, ::1], int64[:, ::1], int32[:, ::1], float32[::1], int64[::1], uint32[::1],
         float32[::1], uint32[::1], int64[::1], int32[::1], float32[::1], int64, int64, types.boolean, int64, float64,
         query, query_tokens, types.boolean, types.boolean, float64, int64, int64, float64, uint8[::1], int64,
-        int16[::1], float32[:, ::1], float64[::1], int64[:, ::1], int64[::1], float32[:, ::1],
+        int16[::1], float32[:, ::1], float64[::1], int64[:, ::1], int64[::1], float32[:, ::1], int32[::1], float64[::1],
     )  # fmt: skip
 
 
@@ -435,22 +454,29 @@ def _signature(readonly: bool) -> Any:
 def scan(  # type: ignore[no-untyped-def]
     vectors, codes, facts, times, neighbours, recency, offsets, tokens, frequencies, words, starts, entry_rows,
     entry_frequencies, n, indexed, stale, live, average, query, query_tokens, recent, coded, now, after, before,
-    min_score, mask, top_k, query_codes, work, idf, spans, rows, scores,
+    min_score, mask, top_k, query_codes, work, idf, spans, rows, scores, ready_sums, ready,
 ):  # fmt: skip
+    """`ready_sums` are the sums of the coded pass, where that was made before, and `ready` what `_code_query` said."""
     d = query.shape[0]
     cosines = work[0]
     slack = work[1]
     lexical = work[2]
     used = slack[:0]
     if coded:
-        scale, left, norm = _code_query(query, query_codes)
+        if ready.shape[0] > 0:
+            scale, left, norm = ready[0], ready[1], ready[2]
+        else:
+            scale, left, norm = _code_query(query, query_codes)
         # A query that is not finite has no bounds; its float32 scores are NaN or infinite, as they should be.
         coded = np.isfinite(norm)
         if coded:
             used = slack[:n]
-            sums = work[4].view(np.int32)
-            _coded_dots(codes[:n], query_codes[:d], sums)
-            _bound(facts, n, scale, left, norm, d, sums, cosines, slack)
+            if ready.shape[0] > 0:
+                _bound(facts, n, scale, left, norm, d, ready_sums, cosines, slack)
+            else:
+                sums = work[4].view(np.int32)
+                _coded_dots(codes[:n], query_codes[:d], sums)
+                _bound(facts, n, scale, left, norm, d, sums, cosines, slack)
     if not coded:
         _dots(vectors[:n], query, cosines)
 
@@ -508,13 +534,17 @@ _uint32_at = _pointer_to(uint32)
 
 @njit(inline="always")
 def _scan_table(  # type: ignore[no-untyped-def]
-    address, coded, query, query_tokens, recent, now, after, before, min_score, mask, mask_length, top_k, query_codes,
-    work, idf, spans, rows, scores,
+    address, coded, query, query_tokens, recent, now, after, before, min_score, mask, mask_length, top_k, scratch, rows,
+    scores, place,
 ):  # fmt: skip
-    """`scan` over the block whose table (facade.Columns.table) is at this address."""
+    """`scan` over the block whose table (facade.Columns.table) is at this address; `place` of the group that
+    `_score_group` has scored, -1 = it was not."""
     t = carray(_int64_at(address), (24,))
     average = carray(_float64_at(address + 8 * 22), (1,))[0]
     capacity = t[0]
+    s = carray(_int64_at(scratch), (13,))
+    ready = 0 if place < 0 else 1
+    place = max(place, 0)
     return scan(
         carray(_float32_at(t[9]), (capacity, t[1])), carray(_int8_at(t[10]), (capacity, t[1])),
         carray(_float32_at(t[11]), (4, capacity)), carray(_int64_at(t[12]), (capacity, 4)),
@@ -523,9 +553,41 @@ def _scan_table(  # type: ignore[no-untyped-def]
         carray(_float32_at(t[17]), (t[6],)), carray(_uint32_at(t[18]), (t[7],)),
         carray(_int64_at(t[19]), (t[7] + 1,)), carray(_int32_at(t[20]), (t[8],)),
         carray(_float32_at(t[21]), (t[8],)), t[2], t[3], t[4] != 0, t[5], average, query, query_tokens, recent,
-        coded, now, after, before, min_score, carray(_uint8_at(mask), (mask_length,)), top_k, query_codes, work, idf,
-        spans, rows, scores,
+        coded, now, after, before, min_score, carray(_uint8_at(mask), (mask_length,)), top_k,
+        carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
+        carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)), rows, scores,
+        carray(_int32_at(s[11] + 4 * place * s[0]), (ready * s[0],)),
+        carray(_float64_at(s[12] + 24 * place), (3 * ready,)),
     )  # fmt: skip
+
+
+@njit(inline="always")
+def _score_group(address, queries, scratch):  # type: ignore[no-untyped-def]
+    """The coded pass of `GROUP` queries over one block, for `scan` to go on with. Shape of queries: (GROUP, d)."""
+    t = carray(_int64_at(address), (24,))
+    s = carray(_int64_at(scratch), (13,))
+    n, d = t[2], t[1]
+    codes = carray(_int16_at(s[10]), (GROUP, d))
+    facts = carray(_float64_at(s[12]), (GROUP, 3))
+    for g in range(GROUP):
+        facts[g, 0], facts[g, 1], facts[g, 2] = _code_query(queries[g], codes[g])
+        if not np.isfinite(facts[g, 2]):
+            codes[g] = 0
+    _coded_dots_of_many(
+        carray(_int8_at(t[10]), (t[0], d))[:n], codes, carray(_int32_at(s[11]), (GROUP, s[0]))
+    )
+
+
+@njit(inline="always")
+def _one_block(requests, column, first):  # type: ignore[no-untyped-def]
+    """Whether `GROUP` requests from `first` on ask one block (its address in this column) that is worth coding."""
+    address = requests[first, column] if first < requests.shape[0] else 0
+    if first + GROUP > requests.shape[0] or carray(_int64_at(address), (24,))[23] == 0:
+        return False
+    for i in range(first + 1, first + GROUP):  # noqa: SIM110 - compiled
+        if requests[i, column] != address:
+            return False
+    return True
 
 
 def _signature_of_one(readonly: bool) -> Any:
@@ -543,31 +605,38 @@ def scan_one(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """`scan` with block, scratch buffers and mask given by their addresses: unboxing an array costs as much as
     scanning a dozen rows."""
-    s = carray(_int64_at(scratch), (10,))
+    s = carray(_int64_at(scratch), (13,))
     return _scan_table(
-        table, coded, query, query_tokens, recent, now, after, before, min_score, mask, mask_length, top_k,
-        carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
-        carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)),
-        carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)),
+        table, coded, query, query_tokens, recent, now, after, before, min_score, mask, mask_length, top_k, scratch,
+        carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)), -1,
     )  # fmt: skip
 
 
 @njit(inline="always")
-def _read_unit(raw, offset, dimension, address):  # type: ignore[no-untyped-def]
-    """Copy a vector's bytes to where float32 values may stand, and bring it to unit length; False if it cannot be."""
-    copied = carray(_uint8_at(address), (4 * dimension,))
-    for i in range(4 * dimension):
+def _read_unit(raw, offset, query):  # type: ignore[no-untyped-def]
+    """Copy a vector out of a message, little-endian float32, and bring it to unit length; False if it cannot be."""
+    copied = query.view(np.uint8)
+    for i in range(copied.shape[0]):
         copied[i] = raw[offset + i]
-    query = carray(_float32_at(address), (dimension,))
     norm_2 = squared_norm(query)
     if abs(norm_2 - 1.0) <= UNIT_TOLERANCE:
         return True
     if not SAFE_SQUARED_NORMS[0] < norm_2 < SAFE_SQUARED_NORMS[1]:
         return False
     factor = float32(1.0 / np.sqrt(norm_2))
-    for i in range(dimension):
+    for i in range(query.shape[0]):
         query[i] = query[i] * factor
     return True
+
+
+@njit(inline="always")
+def _scan_bare(table, query, now, top_k, scratch, rows, scores, place):  # type: ignore[no-untyped-def]
+    """`_scan_table` by cosine alone, without filters."""
+    coded = carray(_int64_at(table), (24,))[23] != 0
+    return _scan_table(
+        table, coded, query, carray(_uint32_at(scratch), (0,)), False, now, TOMBSTONE, NEVER, -np.inf, scratch, 0,
+        top_k, scratch, rows, scores, place,
+    )  # fmt: skip
 
 
 _RAW = types.Array(uint8, 1, "C", readonly=True)
@@ -579,18 +648,20 @@ def scan_raw(raw, offset, table, scratch, now, top_k):  # type: ignore[no-untype
 
     -1 for a vector that float32 cannot bring to unit length.
     """
-    s = carray(_int64_at(scratch), (10,))
-    t = carray(_int64_at(table), (24,))
-    d = t[1]
-    if not _read_unit(raw, offset, d, s[9]):
+    s = carray(_int64_at(scratch), (13,))
+    query = carray(_float32_at(s[9]), (carray(_int64_at(table), (24,))[1],))
+    if not _read_unit(raw, offset, query):
         return -1
-    query = carray(_float32_at(s[9]), (d,))
-    return _scan_table(
-        table, t[23] != 0, query, carray(_uint32_at(s[9]), (0,)), False, now, TOMBSTONE, NEVER, -np.inf, s[9], 0, top_k,
-        carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
-        carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)),
-        carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)),
-    )  # fmt: skip
+    return _scan_bare(
+        table,
+        query,
+        now,
+        top_k,
+        scratch,
+        carray(_int64_at(s[7]), (s[2],)),
+        carray(_float32_at(s[8]), (s[2], 3)),
+        -1,
+    )
 
 
 @njit(
@@ -598,20 +669,24 @@ def scan_raw(raw, offset, table, scratch, now, top_k):  # type: ignore[no-untype
 )
 def scan_raw_many(raw, requests, scratch, now, rows, scores):  # type: ignore[no-untyped-def]
     """`scan_raw` for each line of `requests` (address of the table, offset, top_k, and as an answer the count)."""
-    s = carray(_int64_at(scratch), (10,))
-    for i in range(requests.shape[0]):
-        request = requests[i]
-        t = carray(_int64_at(request[0]), (24,))
-        d = t[1]
-        if not _read_unit(raw, request[1], d, s[9]):
-            request[3] = -1
-            continue
-        request[3] = _scan_table(
-            request[0], t[23] != 0, carray(_float32_at(s[9]), (d,)), carray(_uint32_at(s[9]), (0,)), False, now,
-            TOMBSTONE, NEVER, -np.inf, s[9], 0, request[2],
-            carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
-            carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)), rows[i], scores[i],
-        )  # fmt: skip
+    s = carray(_int64_at(scratch), (13,))
+    i = 0
+    while i < requests.shape[0]:
+        table = requests[i, 0]
+        together = _one_block(requests, 0, i)
+        queries = carray(_float32_at(s[9]), (GROUP, carray(_int64_at(table), (24,))[1]))
+        size = GROUP if together else 1
+        for g in range(size):
+            requests[i + g, 3] = 0 if _read_unit(raw, requests[i + g, 1], queries[g]) else -1
+        if together:
+            _score_group(table, queries, scratch)
+        for g in range(size):
+            if requests[i + g, 3] == 0:
+                requests[i + g, 3] = _scan_bare(
+                    table, queries[g], now, requests[i + g, 2], scratch, rows[i + g], scores[i + g],
+                    g if together else -1,
+                )  # fmt: skip
+        i += size
 
 
 @njit(
@@ -624,14 +699,16 @@ def scan_raw_many(raw, requests, scratch, now, rows, scores):  # type: ignore[no
 def scan_many(scratch, queries, token_offsets, query_tokens, options, limits, rows, scores):  # type: ignore[no-untyped-def]
     """`scan` for each line of `options` (top_k, after, before, recent, address of the table, address and length of the
     mask, and as an answer the count) and `limits` (now, min_score)."""
-    s = carray(_int64_at(scratch), (10,))
+    scored = 0
     for i in range(options.shape[0]):
         option = options[i]
+        if i >= scored and _one_block(options, 4, i):
+            _score_group(option[4], queries[i : i + GROUP], scratch)
+            scored = i + GROUP
+        place = GROUP - (scored - i) if i < scored else -1
         coded = carray(_int64_at(option[4]), (24,))[23] != 0
         tokens = query_tokens[token_offsets[i] : token_offsets[i + 1]]
         option[7] = _scan_table(
             option[4], coded, queries[i], tokens, option[3] != 0, limits[i, 0], option[1], option[2], limits[i, 1],
-            option[5], option[6], option[0],
-            carray(_int16_at(s[3]), (s[1],)), carray(_float32_at(s[4]), (5, s[0])),
-            carray(_float64_at(s[5]), (MAX_TOKENS,)), carray(_int64_at(s[6]), (MAX_TOKENS, 2)), rows[i], scores[i],
+            option[5], option[6], option[0], scratch, rows[i], scores[i], place,
         )  # fmt: skip

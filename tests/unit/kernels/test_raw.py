@@ -71,6 +71,21 @@ def test_many_are_each_of_them() -> None:
     assert kernels.search_raw_many([], raw, now=NOW) == []
 
 
+@pytest.mark.parametrize("count", range(1, 11))
+def test_many_of_one_block_that_is_read_as_codes(count: int) -> None:
+    rng = np.random.default_rng(5)
+    n = CODED_MIN_ELEMENTS // 512 + 3
+    block, small = make_columns(rng, units(rng, (n, 512))), make_columns(rng, units(rng, (3, 512)))
+    assert block.worth_coding
+    assert not small.worth_coding
+    queries = units(rng, (count + 1, 512)) * np.float32(3.0)
+    raw = message(*queries, before=b"x")
+    requests = [kernels.RawRequest(block, 1 + i * 2048, 1 + i) for i in range(count)]
+    requests.append(kernels.RawRequest(small, 1 + count * 2048, 2))
+    singles = [kernels.search_raw(r.columns, raw, r.offset, top_k=r.top_k, now=NOW) for r in requests]
+    assert kernels.search_raw_many(requests, raw, now=NOW) == singles
+
+
 @pytest.mark.parametrize("offset", [-1, 1, 32])
 def test_a_vector_that_does_not_fit_its_message(offset: int) -> None:
     rng = np.random.default_rng(4)
