@@ -101,4 +101,4 @@ crash: $(STAMP) ## 200 rounds of kill -9 during writes
 	$(BIN)/python -m tests.crash.kill_rounds --rounds 200
 
 clean: ## Remove what was built or recorded here
-	rm -rf .venv .venv-proto .venv-milvus .venv-peers build dist memlane-data demo-report.html
+	rm -rf .venv .venv-proto .venv-milvus .venv-peers build dist memlane-data memlane-bench demo-report.html
