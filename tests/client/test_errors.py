@@ -23,7 +23,6 @@ TREE: dict[grpc.StatusCode, type[memlane.MemlaneError]] = {
     grpc.StatusCode.RESOURCE_EXHAUSTED: memlane.ResourceExhausted,
     grpc.StatusCode.UNAVAILABLE: memlane.Unavailable,
     grpc.StatusCode.DEADLINE_EXCEEDED: memlane.DeadlineExceeded,
-    grpc.StatusCode.CANCELLED: memlane.Cancelled,
     grpc.StatusCode.UNAUTHENTICATED: memlane.Unauthenticated,
     grpc.StatusCode.PERMISSION_DENIED: memlane.PermissionDenied,
     grpc.StatusCode.UNIMPLEMENTED: memlane.Unimplemented,

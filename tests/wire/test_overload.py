@@ -23,6 +23,9 @@ def test_a_burst_beyond_the_waiting_room_is_refused_and_forgotten(tmp_path: Path
         outcomes = Counter(call.code() for call in calls)
         assert outcomes.total() == CALLS
         assert set(outcomes) == {grpc.StatusCode.OK, grpc.StatusCode.CANCELLED}
+        # Refused unread: nothing came, and by that the clients know it from a call that the server has ended.
+        refused = [call for call in calls if call.code() is grpc.StatusCode.CANCELLED]
+        assert not any(call.initial_metadata() or call.trailing_metadata() for call in refused)
         assert all(call.result().payload == payload for call in calls if call.code() is grpc.StatusCode.OK)
 
         assert echo(request, timeout=30).payload == payload

@@ -1,7 +1,8 @@
 """The asyncio transport."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -10,10 +11,48 @@ import grpc
 from ._calls import Call, Core, Feed, UnderWay
 from ._methods import Method
 from ._sync import make_stub
-from .errors import from_rpc
 from .options import ClientOptions
 
 T = TypeVar("T")
+_STATUS_SECONDS = 1.0
+"""How long to wait for the status of a stream that a failed write says is over."""
+
+
+class _Ending:
+    """What a stream of requests really ended with. Where a write fails because the call is over, grpc.aio puts INTERNAL
+    in the place of the status, before or after that arrives: what the server said would be lost."""
+
+    def __init__(self, call: Any) -> None:
+        self._status: grpc.aio.AioRpcError | None = None
+        self._arrived = asyncio.Event()
+        call.add_done_callback(self._note)
+
+    def _note(self, call: Any) -> None:
+        """Runs each time that a status is set."""
+        parts = (call.code(), call.initial_metadata(), call.trailing_metadata(), call.details())
+        code, initial, trailing, details = map(_now, parts)
+        replaced = code is grpc.StatusCode.INTERNAL and not trailing
+        if not replaced and code is not grpc.StatusCode.OK:
+            self._status = grpc.aio.AioRpcError(code, initial, trailing, details)
+            self._arrived.set()
+
+    async def told(self, failure: Any) -> Any:
+        """The status that the server sent, where `failure` may stand in its place; otherwise `failure`."""
+        if failure.code() is grpc.StatusCode.INTERNAL and not failure.trailing_metadata():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._arrived.wait(), _STATUS_SECONDS)
+        return self._status or failure
+
+
+def _now(known: Coroutine[Any, Any, T]) -> T:
+    """Result of a coroutine that need not wait, since its call is over."""
+    try:
+        known.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    known.close()
+    raise RuntimeError("the call is not over")
 
 
 class AsyncStream(Generic[T]):
@@ -29,6 +68,7 @@ class AsyncStream(Generic[T]):
         self._last: T | None = None
         self._call = start()
         self._messages: AsyncIterator[Any] = aiter(self._call)
+        self._ending = None if feed is None else _Ending(self._call)
 
     def __aiter__(self) -> AsyncIterator[T]:
         return self
@@ -43,10 +83,12 @@ class AsyncStream(Generic[T]):
                     self._feed.check()
                 raise
             except grpc.RpcError as failure:
-                error = from_rpc(failure, self._under_way.request_id)
+                # A cancellation by the caller is asyncio's CancelledError, which is no RpcError.
+                told = failure if self._ending is None else await self._ending.told(failure)
+                error = self._under_way.failed(told, answering=self._last is not None)
                 pause = self._under_way.pause_after(error) if self._repeatable else None
                 if pause is None:
-                    raise error from failure
+                    raise error from told
                 await asyncio.sleep(pause)
                 self._call = self._start()
                 self._messages = aiter(self._call)
@@ -77,12 +119,11 @@ class AsyncSender:
         # Read now, so that a wrong path fails where the client is made; the channel itself needs the loop.
         self._credentials = options.credentials()
         self._opened: grpc.aio.Channel | None = None
-        self._closed = False
         self._stubs: dict[str, Any] = {}
 
     async def close(self) -> None:
         """Cancel what is under way and close the connection."""
-        self._closed = True
+        self._core.closed = True
         if self._opened is not None:
             await self._opened.close()
 
@@ -103,7 +144,7 @@ class AsyncSender:
                     under_way.request, timeout=under_way.remaining_seconds(), metadata=under_way.metadata()
                 )
             except grpc.RpcError as failure:
-                error = from_rpc(failure, under_way.request_id)
+                error = under_way.failed(failure)
                 pause = under_way.pause_after(error)
                 if pause is None:
                     raise error from failure
@@ -122,7 +163,7 @@ class AsyncSender:
         return AsyncStream(start, under_way, feed)
 
     def _stub(self, method: Method) -> Any:
-        if self._closed:
+        if self._core.closed:
             raise ValueError("the client is closed")
         stub = self._stubs.get(method.path)
         if stub is None:

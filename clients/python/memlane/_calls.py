@@ -8,11 +8,13 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+import grpc
+
 from memlane.v1 import memory_service_pb2
 
 from ._freshness import Freshness
 from ._methods import METHODS
-from .errors import Internal, MemlaneError, ResourceExhausted, Unavailable
+from .errors import Internal, MemlaneError, ResourceExhausted, Unavailable, from_rpc
 from .inputs import Consistency, Search
 from .options import ClientOptions
 
@@ -48,6 +50,8 @@ class Core:
     def __init__(self, options: ClientOptions) -> None:
         self.options = options
         self.freshness = Freshness()
+        self.closed = False
+        """The client is closed, which cancels what is under way."""
 
     def begin(self, call: Call[T]) -> "UnderWay[T]":
         return UnderWay(self, call)
@@ -136,6 +140,13 @@ class UnderWay(Generic[T]):
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
         return self._core.options.call_metadata()
+
+    def failed(
+        self, failure: grpc.RpcError, *, cancelled: bool = False, answering: bool = False
+    ) -> MemlaneError:
+        """What a try ended with. `cancelled`: by the caller; `answering`: a part of the answer had come."""
+        unasked = not (cancelled or answering or self._core.closed)
+        return from_rpc(failure, self.request_id, unasked=unasked)
 
     def pause_after(self, error: MemlaneError) -> float | None:
         """Seconds to wait before the next try; None = there is none, the error stands."""

@@ -10,7 +10,6 @@ import grpc
 
 from ._calls import Call, Core, Feed, UnderWay
 from ._methods import Method
-from .errors import from_rpc
 from .options import ClientOptions
 
 T = TypeVar("T")
@@ -42,7 +41,9 @@ class Stream(Generic[T]):
                     self._feed.check()
                 raise
             except grpc.RpcError as failure:
-                error = from_rpc(failure, self._under_way.request_id)
+                error = self._under_way.failed(
+                    failure, cancelled=self._call.cancelled(), answering=self._last is not None
+                )
                 pause = self._under_way.pause_after(error) if self._repeatable else None
                 if pause is None:
                     raise error from failure
@@ -83,6 +84,7 @@ class SyncSender:
 
     def close(self) -> None:
         """Cancel what is under way and close the connection."""
+        self._core.closed = True
         self._channel.close()
 
     def __enter__(self) -> Self:
@@ -102,7 +104,7 @@ class SyncSender:
                     under_way.request, timeout=under_way.remaining_seconds(), metadata=under_way.metadata()
                 )
             except grpc.RpcError as failure:
-                error = from_rpc(failure, under_way.request_id)
+                error = under_way.failed(failure)
                 pause = under_way.pause_after(error)
                 if pause is None:
                     raise error from failure

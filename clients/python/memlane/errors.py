@@ -11,10 +11,10 @@ MemlaneError
 ├── FailedPrecondition         the server's state or settings do not allow it
 │   ├── NotConfigured          the server runs without a part that the call needs
 │   └── LegalHold              the user is under legal hold
-├── ResourceExhausted          a limit was reached: `.retry_after` where the server knows
+├── ResourceExhausted          a limit was reached, or the server is too busy: `.retry_after` where the server knows
 ├── Unavailable                no server, or a part of it does not answer
 ├── DeadlineExceeded           the time ran out; a write is absent or complete, never half
-├── Cancelled                  the call was cancelled
+├── Cancelled                  the caller cancelled the call, or closed the client
 ├── Unauthenticated            no valid credential
 ├── PermissionDenied           the credential lacks the scope, or is bound to another user
 ├── Unimplemented              the server does not know the call: it is older than this client
@@ -36,6 +36,7 @@ from memlane.v1 import error_reason_pb2
 from ._google_rpc import Details, parse_details
 
 _DETAILS_KEY = "grpc-status-details-bin"
+_UNREAD = "the server was too busy to read the call: try it again after a pause"
 _REASON_PREFIX = "ERROR_REASON_"
 
 
@@ -77,7 +78,8 @@ class MemlaneError(Exception):
         if code is not None:
             self.code = code
         self.reason = reason
-        """Why, more precisely than the code: `REVISION_MISMATCH`. Empty where gRPC itself raised the error."""
+        """Why, more precisely than the code: `REVISION_MISMATCH`. Empty where gRPC itself raised the error, except for
+        `OVERLOADED` where a busy server refused the call unread."""
         self.metadata: dict[str, str] = dict(metadata or {})
         """Further facts by name, as the contract lists them for the reason."""
         self.violations = tuple(violations)
@@ -149,7 +151,13 @@ class LegalHold(FailedPrecondition):
 
 
 class ResourceExhausted(MemlaneError):
-    """A limit is reached. Retried by the client only where the server says how long to wait."""
+    """A limit is reached. Retried by the client only where the server says how long to wait.
+
+    The reason `OVERLOADED` says that the server is too busy: try again with a growing pause. Where it is so busy that
+    it refuses calls unread, gRPC ends them as CANCELLED, without a reason and a `retry_after`. A call that ends so
+    before any of its answer has come, and that nobody here cancelled, is raised as this error: `.code` is
+    RESOURCE_EXHAUSTED, `.reason` OVERLOADED, and `.__cause__` the error of gRPC as it came over the wire.
+    """
 
     code = grpc.StatusCode.RESOURCE_EXHAUSTED
 
@@ -167,7 +175,8 @@ class DeadlineExceeded(MemlaneError):
 
 
 class Cancelled(MemlaneError):
-    """The call was cancelled."""
+    """The caller cancelled the call or closed the client, or a stream was cut off after a part of it had come.
+    asyncio's own cancellation stays `asyncio.CancelledError`."""
 
     code = grpc.StatusCode.CANCELLED
 
@@ -232,15 +241,23 @@ _BY_CODE: Mapping[grpc.StatusCode, type[MemlaneError]] = {
 _CODES: Mapping[int, grpc.StatusCode] = {code.value[0]: code for code in grpc.StatusCode}
 
 
-def from_rpc(error: grpc.RpcError, request_id: str = "") -> MemlaneError:
-    """The error that a failed call stands for. Works for the errors of grpc and of grpc.aio."""
+def from_rpc(error: grpc.RpcError, request_id: str = "", *, unasked: bool = False) -> MemlaneError:
+    """The error that a failed call stands for. Works for the errors of grpc and of grpc.aio.
+
+    `unasked`: nobody here cancelled the call, and nothing of its answer had come. Then CANCELLED without a reason is
+    how the transport of an overloaded server refuses a call that it does not read. (Where the time has run out, gRPC
+    says DEADLINE_EXCEEDED by itself.)
+    """
     # Typed as plain RpcError by grpc, but each that a call raises is also the finished call.
     call: Any = error
     trailers: Iterable[tuple[str, str | bytes]] = call.trailing_metadata() or ()
     raw = next((value for key, value in trailers if key == _DETAILS_KEY and isinstance(value, bytes)), None)
     details: Details = parse_details(raw)
+    code = call.code() or grpc.StatusCode.UNKNOWN
+    if unasked and code is grpc.StatusCode.CANCELLED and not details.reason:
+        return ResourceExhausted(_UNREAD, reason="OVERLOADED", request_id=request_id)
     return _build(
-        call.code() or grpc.StatusCode.UNKNOWN,
+        code,
         call.details() or "",
         reason=details.reason,
         metadata=details.metadata or {},
