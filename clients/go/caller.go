@@ -3,9 +3,12 @@ package memlane
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"io"
 	"sync"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -25,10 +28,10 @@ var _ grpc.ClientConnInterface = (*caller)(nil)
 // Invoke makes a call with one answer.
 func (c *caller) Invoke(ctx context.Context, path string, request, answer any, opts ...grpc.CallOption) error {
 	call := c.begin(methods[path], request)
-	ctx, cancel := c.withDeadline(ctx, call.method)
+	limited, cancel := c.withDeadline(ctx, call.method)
 	defer cancel()
-	if err := c.transport.Invoke(ctx, path, call.request, answer, opts...); err != nil {
-		return fromRPC(err, call.requestID)
+	if err := c.transport.Invoke(limited, path, call.request, answer, opts...); err != nil {
+		return c.unanswered(ctx, err, call.requestID)
 	}
 	call.answered(answer)
 	return nil
@@ -39,16 +42,25 @@ func (c *caller) NewStream(
 	ctx context.Context, desc *grpc.StreamDesc, path string, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	rpc := methods[path]
-	ctx, cancel := c.withDeadline(ctx, rpc)
-	below, err := c.transport.NewStream(ctx, desc, path, opts...)
+	limited, cancel := c.withDeadline(ctx, rpc)
+	below, err := c.transport.NewStream(limited, desc, path, opts...)
 	if err != nil {
 		cancel()
-		return nil, fromRPC(err, "")
+		return nil, c.unanswered(ctx, err, "")
 	}
 	return &stream{
-		ClientStream: below, caller: c, method: rpc, cancel: cancel,
+		ClientStream: below, caller: c, method: rpc, ctx: ctx, cancel: cancel,
 		call: &underWay{caller: c, method: rpc},
 	}, nil
+}
+
+// unanswered is the error of a call of which no answer has come. ctx is that of its caller.
+func (c *caller) unanswered(ctx context.Context, err error, requestID string) error {
+	failure := fromRPC(err, requestID)
+	if errors.Is(ctx.Err(), context.Canceled) || c.transport.GetState() == connectivity.Shutdown {
+		return failure
+	}
+	return refusedUnread(failure)
 }
 
 func (c *caller) withDeadline(ctx context.Context, rpc *method) (context.Context, context.CancelFunc) {
@@ -64,7 +76,11 @@ type stream struct {
 	grpc.ClientStream
 	caller *caller
 	method *method
+	// The context that the caller gave: done only if the caller is.
+	ctx    context.Context
 	cancel context.CancelFunc
+	// An answer has come, or the call has ended.
+	answered bool
 
 	// Guards call, because one goroutine may send while another receives.
 	mutex sync.Mutex
@@ -78,6 +94,7 @@ func (s *stream) SendMsg(request any) error {
 	s.mutex.Lock()
 	s.call = call
 	s.mutex.Unlock()
+	// Never CANCELLED of the server's: that is io.EOF here, and RecvMsg gives the cause.
 	return fromRPC(s.ClientStream.SendMsg(call.request), call.requestID)
 }
 
@@ -87,12 +104,19 @@ func (s *stream) RecvMsg(answer any) error {
 	s.mutex.Lock()
 	call := s.call
 	s.mutex.Unlock()
-	if err != nil {
-		s.cancel()
-		return fromRPC(err, call.requestID)
+	unanswered := !s.answered
+	s.answered = true
+	switch {
+	case err == nil:
+		call.answered(answer)
+		return nil
+	case unanswered && !errors.Is(err, io.EOF):
+		err = s.caller.unanswered(s.ctx, err, call.requestID)
+	default:
+		err = fromRPC(err, call.requestID)
 	}
-	call.answered(answer)
-	return nil
+	s.cancel()
+	return err
 }
 
 // underWay is one call from its request to its answer.

@@ -28,10 +28,10 @@ import (
 //	ErrFailedPrecondition      the server's state or settings do not allow it
 //	├── ErrNotConfigured       the server runs without a part that the call needs
 //	└── ErrLegalHold           the user is under legal hold
-//	ErrResourceExhausted       a limit was reached: Error.RetryAfter where the server knows
+//	ErrResourceExhausted       a limit was reached, or the server is too busy: Error.RetryAfter where the server knows
 //	ErrUnavailable             no server, or a part of it does not answer
 //	ErrDeadlineExceeded        the time ran out; a write is absent or complete, never half
-//	ErrCanceled                the call was cancelled
+//	ErrCanceled                the caller cancelled the call's context, or closed the client
 //	ErrUnauthenticated         no valid credential
 //	ErrPermissionDenied        the credential lacks the scope, or is bound to another user
 //	ErrUnimplemented           the server does not know the call: it is older than this client
@@ -39,6 +39,12 @@ import (
 //	ErrInternal                a fault of the server, or of the model behind it
 //
 // ErrDeadlineExceeded and ErrCanceled also match [context.DeadlineExceeded] and [context.Canceled].
+//
+// A server that is too busy to read a call refuses it, and gRPC ends such a call as CANCELLED, without a reason. Where
+// the caller did not cancel it, and nothing of its answer has come, the error is ErrResourceExhausted: its Code is
+// RESOURCE_EXHAUSTED and its Reason "OVERLOADED", as where the server itself tells of the overload. Unwrap gives the
+// error of gRPC as it came over the wire. Try again with a growing pause. A stream that is cut off after a part of it
+// has come was read, and stays ErrCanceled.
 var (
 	ErrInvalidArgument    error = kind{code: codes.InvalidArgument}
 	ErrNotFound           error = kind{code: codes.NotFound}
@@ -59,6 +65,12 @@ var (
 	ErrUnimplemented      error = kind{code: codes.Unimplemented}
 	ErrDataLoss           error = kind{code: codes.DataLoss}
 	ErrInternal           error = kind{code: codes.Internal}
+)
+
+// What a call is told that an overloaded server refused unread.
+const (
+	unreadReason  = "OVERLOADED"
+	unreadMessage = "the server was too busy to read the call: try it again after a pause"
 )
 
 // errorDomain is the domain of the ErrorInfo of every error that memlane itself raises.
@@ -94,10 +106,11 @@ type FieldViolation struct {
 //		log.Println(failure.Code, failure.Reason, failure.RetryAfter)
 //	}
 type Error struct {
-	// The gRPC status code.
+	// The gRPC status code; RESOURCE_EXHAUSTED where a busy server refused the call unread, which gRPC calls CANCELLED.
 	Code codes.Code
 	// Why, more precisely than the code: a value of memlanev1.ErrorReason without its prefix, as
-	// "REVISION_MISMATCH". Empty where gRPC itself raised the error.
+	// "REVISION_MISMATCH". Empty where gRPC itself raised the error, except for "OVERLOADED" where a busy server
+	// refused the call unread.
 	Reason string
 	// For a developer, in English. Never memory text.
 	Message string
@@ -145,8 +158,8 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // GRPCStatus lets status.FromError and status.Code read the error.
 func (e *Error) GRPCStatus() *status.Status {
-	if e.cause != nil {
-		return status.Convert(e.cause)
+	if told := status.Convert(e.cause); told.Code() == e.Code {
+		return told
 	}
 	return status.New(e.Code, e.Message)
 }
@@ -186,6 +199,20 @@ func fromRPC(err error, requestID string) error {
 		}
 	}
 	return failure
+}
+
+// refusedUnread is the error of a call that ended before anything of its answer came, and that nobody here cancelled:
+// CANCELLED without a reason is then how the transport of an overloaded server refuses what it does not read. (Where
+// the time has run out, gRPC says DEADLINE_EXCEEDED by itself.)
+func refusedUnread(err error) error {
+	var failure *Error
+	if !errors.As(err, &failure) || failure.Code != codes.Canceled || failure.Reason != "" {
+		return err
+	}
+	return &Error{
+		Code: codes.ResourceExhausted, Reason: unreadReason, Message: unreadMessage, RequestID: failure.RequestID,
+		cause: failure.cause,
+	}
 }
 
 // StatusError is the error of one part of a call: of a search in a batch or stream, of an ingestion. It is nil where
