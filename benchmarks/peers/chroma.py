@@ -77,7 +77,13 @@ class _Chroma:
             embeddings=corpus.vectors[numbers],
             documents=[corpus.text(n) for n in numbers],
             metadatas=[
-                {"user_id": corpus.user_of(n), "is_deleted": bool(corpus.deleted[n])} for n in numbers
+                {
+                    "user_id": corpus.user_of(n),
+                    "is_deleted": bool(corpus.deleted[n]),
+                    # Both in one: a single narrow condition is the fastest filter by far.
+                    "live_user": "" if corpus.deleted[n] else corpus.user_of(n),
+                }
+                for n in numbers
             ],
         )
 
@@ -98,7 +104,7 @@ class _Chroma:
 
 class ChromaFiltered(_Chroma):
     title = "Chroma server"
-    settings = "one collection, HNSW (ef_search 200), metadata filter by user and deletion flag, HTTP client"
+    settings = "one collection, HNSW (ef_search 200), one metadata filter for user and flag, HTTP client"
 
     def load(self, corpus: Corpus, folder: Path) -> None:
         self._start(folder)
@@ -107,16 +113,18 @@ class ChromaFiltered(_Chroma):
             self._add(self._memories, corpus, range(start, min(start + _BATCH, len(corpus))))
 
     def search(self, query: Query) -> Any:
-        where = {"$and": [{"user_id": query.user_id}, {"is_deleted": False}]}
         return self._memories.query(
-            query_embeddings=[query.vector], n_results=TOP_K, where=where, include=_INCLUDE
+            query_embeddings=[query.vector],
+            n_results=TOP_K,
+            where={"live_user": query.user_id},
+            include=_INCLUDE,
         )
 
 
 class ChromaSplit(_Chroma):
     title = "Chroma server, a collection a user"
     settings = (
-        "a collection for each user, HNSW (ef_search 200), metadata filter by deletion flag, HTTP client"
+        "a collection for each user, HNSW (ef_search 200), one metadata filter for user and flag, HTTP client"
     )
 
     def load(self, corpus: Corpus, folder: Path) -> None:
@@ -127,5 +135,8 @@ class ChromaSplit(_Chroma):
 
     def search(self, query: Query) -> Any:
         return self._of_user[query.user].query(
-            query_embeddings=[query.vector], n_results=TOP_K, where={"is_deleted": False}, include=_INCLUDE
+            query_embeddings=[query.vector],
+            n_results=TOP_K,
+            where={"live_user": query.user_id},
+            include=_INCLUDE,
         )

@@ -86,7 +86,11 @@ class MemlaneService:
 class MemlaneIndex:
     title = "memlane, user index"
     kind = "engine"
-    settings = "`memlane_core.index.UserIndex`; deleted rows stand in the blocks as tombstones"
+    settings = (
+        "`memlane_core.index.UserIndex`; deleted rows stand in the blocks as tombstones; a hit holds its memory as "
+        "bytes, ready to be sent (Qdrant Edge's, too, holds its payload in its own form: both become Python objects "
+        "when looked at)"
+    )
 
     def load(self, corpus: Corpus, folder: Path) -> None:
         kernels.warm_up()
@@ -98,15 +102,14 @@ class MemlaneIndex:
             self._index.put_user(TENANT, user_id, rows, len(corpus))
             self._index.apply(TENANT, user_id, (), gone, len(corpus) + 1)
 
-    def search(self, query: Query) -> list[tuple[Hit, Memory]]:
+    def search(self, query: Query) -> list[Hit]:
         block = self._index.get(TENANT, query.user_id)
         if block is None:
             raise LookupError(f"{query.user_id} is not in the index")
-        hits = block.search(SearchQuery(query.vector, None, TOP_K, time.time()))
-        return [(hit, hit.memory) for hit in hits]
+        return block.search(SearchQuery(query.vector, None, TOP_K, time.time()))
 
-    def rows(self, answer: list[tuple[Hit, Memory]]) -> list[int]:
-        return [int(memory.memory_id) for _, memory in answer]
+    def rows(self, answer: list[Hit]) -> list[int]:
+        return [int(hit.memory.memory_id) for hit in answer]
 
     def version(self) -> str:
         return package_version("memlane")

@@ -26,8 +26,8 @@ class Peer(Protocol):
         ...
 
     def search(self, query: Query) -> Any:
-        """The user's five nearest memories that are not deleted, with id, score and text, as Python objects of the
-        client's own kind. This is what is timed."""
+        """The user's five nearest memories that are not deleted, with id, score and text, in whatever
+        form the client hands them over. This is what is timed."""
         ...
 
     def rows(self, answer: Any) -> list[int]:

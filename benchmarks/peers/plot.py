@@ -39,6 +39,8 @@ def plot(outcomes: Sequence[Measured], path: Path) -> None:
             color="white" if o.name in OURS.values() else "black",
         )
     axes.set_xscale("log")
+    # Room for the number in the shortest bar.
+    axes.set_xlim(left=min(medians, default=1.0) / 3)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.set_xlabel("time of a call, ms (bar: p50, whisker: up to p99), logarithmic")
     axes.set_title("The five nearest memories of one user")

@@ -148,8 +148,8 @@ def document(outcomes: Sequence[Outcome], corpus: Corpus, facts: Mapping[str, ob
             f"Asked: the {TOP_K} nearest memories of one user that are not deleted, with id, score and text; the "
             "query's vector is given, so no embedder is in any figure. Every contender runs on this machine and is "
             f"called by one Python thread, in bursts of {burst} (fewer where they take longer than half a second), in "
-            "turn with the others of its group. Recall is against an exact search by NumPy. Take the ratios: callers "
-            "and servers share the cores.",
+            "turn with the others of its group, after a call for every user. Recall is against an exact search by "
+            "NumPy. Take the ratios: callers and servers share the cores.",
             "",
             *(
                 f"- {key}: {facts[key]}"

@@ -245,7 +245,7 @@ def test_one_that_fails_is_named_and_the_others_go_on(fakes: dict[str, type[Exac
     assert isinstance(careless, Measured) and careless.recall == 0.8
     reasons = {o.name: o.reason for o in outcomes.values() if isinstance(o, Missing)}
     assert reasons == {
-        "breaking": "failed at call 15: ConnectionError: gone away",
+        "breaking": "failed at call 12: ConnectionError: gone away",
         "unready": "OSError: no room",
         "absent": "ModuleNotFoundError: No module named 'absent'",
     }
