@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,8 @@ DEFAULT = [name for name in ADAPTERS if name not in ON_DEMAND]
 
 _WARM_UPS = 20
 _FIRST_CALLS_SECONDS = 60.0
-_LOAD_SECONDS = 330
-"""One contender's time to load."""
+_SHARE_OF_ONE = 0.55
+"""Of the time for loading that one contender may take."""
 LOADING_MINUTES = 10.0
 """After so long nothing more is loaded, so that the whole run ends within twenty minutes."""
 _BURST_SECONDS = 0.5
@@ -121,14 +122,14 @@ def adapter(name: str) -> type[Peer]:
     return found
 
 
-def load(name: str, corpus: Corpus, folder: Path, stack: ExitStack) -> Asker:
+def load(name: str, corpus: Corpus, folder: Path, stack: ExitStack, seconds: int) -> Asker:
     """An asker whose peer is closed with the stack. Raises what the adapter raises."""
     peer = adapter(name)()
     stack.callback(_quietly, peer.close)
     place = folder / name
     place.mkdir()
     started = time.monotonic()
-    with at_most(_LOAD_SECONDS):
+    with at_most(seconds):
         peer.load(corpus, place)
     return Asker(name, peer, corpus, time.monotonic() - started)
 
@@ -171,7 +172,7 @@ def measure(
             try:
                 if time.monotonic() - began > 60 * loading_minutes:
                     raise TimeoutError(f"its turn to load came after {loading_minutes:g} minutes")
-                asker = load(name, corpus, folder, stack)
+                asker = load(name, corpus, folder, stack, ceil(60 * loading_minutes * _SHARE_OF_ONE))
                 median = warm_up(asker)
             # The edge of the program: one that cannot start is named, the others go on.
             except Exception as error:  # noqa: BLE001
