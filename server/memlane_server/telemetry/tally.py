@@ -1,7 +1,7 @@
 """Histograms that are fed on one thread and read by another.
 
-prometheus_client's own take two locks and walk their buckets one by one, twice in every search (docs/adr/0007). The page
-is still made by the library.
+prometheus_client's own take two locks and walk their buckets one by one, twice in every search (docs/adr/0007). The
+page is still made by the library.
 """
 
 from bisect import bisect_left
