@@ -6,6 +6,7 @@ import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
+import io.grpc.Context;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.Metadata;
@@ -19,6 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * What every call has, whichever stub makes it: a deadline, the credential, a request_id if it
@@ -93,6 +95,9 @@ final class CallPolicy implements ClientInterceptor {
     private volatile boolean ownRequestId;
     private volatile boolean settles;
     private volatile Message request;
+    private volatile Context context;
+    private volatile boolean cancelled;
+    private volatile boolean answering;
 
     Governed(ClientCall<Q, R> call, Rpc rpc, Freshness freshness, boolean makesRequestIds) {
       super(call);
@@ -104,10 +109,12 @@ final class CallPolicy implements ClientInterceptor {
 
     @Override
     public void start(Listener<R> listener, Metadata headers) {
+      context = Context.current();
       super.start(
           new SimpleForwardingClientCallListener<>(listener) {
             @Override
             public void onMessage(R response) {
+              answering = true;
               if (response instanceof Message message) {
                 answered(message);
               }
@@ -119,10 +126,37 @@ final class CallPolicy implements ClientInterceptor {
               if (!status.isOk() && !requestId.isEmpty() && isAscii(requestId)) {
                 trailers.put(Errors.REQUEST_ID, requestId);
               }
+              if (refusedUnread(status)) {
+                trailers.put(Errors.UNREAD, "");
+              }
               super.onClose(status, trailers);
             }
           },
           headers);
+    }
+
+    @Override
+    public void cancel(String message, Throwable cause) {
+      cancelled = true;
+      super.cancel(message, cause);
+    }
+
+    /**
+     * CANCELLED that nobody here asked for, before anything of the answer came, is how the
+     * transport of an overloaded server refuses a call that it does not read. Where the time has
+     * run out, gRPC says DEADLINE_EXCEEDED by itself; where it fails on this side, the status has a
+     * cause.
+     */
+    private boolean refusedUnread(Status status) {
+      return status.getCode() == Status.Code.CANCELLED
+          && status.getCause() == null
+          && !answering
+          && !cancelled
+          && !givenUp(context);
+    }
+
+    private static boolean givenUp(Context context) {
+      return context.isCancelled() && !(context.cancellationCause() instanceof TimeoutException);
     }
 
     @Override

@@ -23,6 +23,17 @@ final class Errors {
   static final Metadata.Key<String> REQUEST_ID =
       Metadata.Key.of("memlane-client-request-id", Metadata.ASCII_STRING_MARSHALLER);
 
+  /**
+   * Set by the client itself on the trailers of a call that was refused unread; never sent. The
+   * status stays the one that came over the wire, so that it is the cause of the exception.
+   */
+  static final Metadata.Key<String> UNREAD =
+      Metadata.Key.of("memlane-client-unread", Metadata.ASCII_STRING_MARSHALLER);
+
+  private static final String UNREAD_REASON = "OVERLOADED";
+  private static final String UNREAD_MESSAGE =
+      "the server was too busy to read the call: try it again after a pause";
+
   private static final String REASON_PREFIX = "ERROR_REASON_";
   private static final String DOMAIN = "memlane.io";
 
@@ -73,6 +84,9 @@ final class Errors {
         detail(details, ErrorInfo.class)
             .filter(i -> i.getDomain().equals(DOMAIN))
             .orElse(ErrorInfo.getDefaultInstance());
+    if (refusedUnread(failure) && info.getReason().isEmpty()) {
+      return unread(failure);
+    }
     return make(
         new Details(
             status.getCode(),
@@ -110,6 +124,26 @@ final class Errors {
   /** An error that the client itself finds. */
   static MemlaneException internal(String message) {
     return make(new Details(Status.Code.INTERNAL, message), null);
+  }
+
+  private static boolean refusedUnread(StatusRuntimeException failure) {
+    Metadata trailers = failure.getTrailers();
+    return failure.getStatus().getCode() == Status.Code.CANCELLED
+        && trailers != null
+        && trailers.containsKey(UNREAD);
+  }
+
+  private static MemlaneException unread(StatusRuntimeException failure) {
+    return make(
+        new Details(
+            Status.Code.RESOURCE_EXHAUSTED,
+            UNREAD_MESSAGE,
+            UNREAD_REASON,
+            Map.of(),
+            List.of(),
+            null,
+            requestId(failure.getTrailers())),
+        failure);
   }
 
   private static MemlaneException make(Details details, Throwable cause) {

@@ -23,10 +23,10 @@ import java.util.Optional;
  * ├── FailedPrecondition      the server's state or settings do not allow it
  * │   ├── NotConfigured       the server runs without a part that the call needs
  * │   └── LegalHold           the user is under legal hold
- * ├── ResourceExhausted       a limit was reached: retryAfter() where the server knows
+ * ├── ResourceExhausted       a limit was reached, or the server is too busy; see retryAfter()
  * ├── Unavailable             no server, or a part of it does not answer
  * ├── DeadlineExceeded        the time ran out; a write is absent or complete, never half
- * ├── Cancelled               the call was cancelled, or its thread interrupted
+ * ├── Cancelled               the caller cancelled the call, or its thread was interrupted
  * ├── Unauthenticated         no valid credential
  * ├── PermissionDenied        the credential lacks the scope, or is bound to another user
  * ├── Unimplemented           the server does not know the call: it is older than this client
@@ -74,7 +74,8 @@ public class MemlaneException extends RuntimeException {
   }
 
   /**
-   * The gRPC status code.
+   * The gRPC status code: RESOURCE_EXHAUSTED, too, where a busy server refused the call unread,
+   * which gRPC calls CANCELLED.
    *
    * @return never OK
    */
@@ -85,7 +86,8 @@ public class MemlaneException extends RuntimeException {
   /**
    * Why, more precisely than the code.
    *
-   * @return {@code REVISION_MISMATCH}, for instance; empty where gRPC itself raised the error
+   * @return {@code REVISION_MISMATCH}, for instance; empty where gRPC itself raised the error,
+   *     except for {@code OVERLOADED} where a busy server refused the call unread
    */
   public String reason() {
     return details.reason();
@@ -241,7 +243,15 @@ public class MemlaneException extends RuntimeException {
     }
   }
 
-  /** A limit is reached. The client does not try again by itself. */
+  /**
+   * A limit is reached. The client does not try again by itself.
+   *
+   * <p>The reason {@code OVERLOADED} says that the server is too busy: try again with a growing
+   * pause. Where it is so busy that it refuses calls unread, gRPC ends them as CANCELLED, without a
+   * reason. A call that ends so before any of its answer has come, and that nobody here cancelled,
+   * is this error: {@link #code()} is RESOURCE_EXHAUSTED, {@link #reason()} OVERLOADED, and {@link
+   * #getCause()} has the status as it came over the wire.
+   */
   public static final class ResourceExhausted extends MemlaneException {
     private static final long serialVersionUID = 1L;
 
@@ -272,7 +282,7 @@ public class MemlaneException extends RuntimeException {
 
   /**
    * The call was cancelled: by the caller, by closing the client, or by an interrupt of the waiting
-   * thread.
+   * thread; or a stream was cut off after a part of it had come.
    */
   public static final class Cancelled extends MemlaneException {
     private static final long serialVersionUID = 1L;

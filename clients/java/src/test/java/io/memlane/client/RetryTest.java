@@ -104,7 +104,7 @@ class RetryTest {
   @ParameterizedTest
   @EnumSource(
       value = Status.Code.class,
-      names = {"OK", "UNAVAILABLE"},
+      names = {"OK", "UNAVAILABLE", "CANCELLED"},
       mode = EnumSource.Mode.EXCLUDE)
   void nothingElseIsTriedAgain(Status.Code code) {
     failure = code.toStatus();

@@ -146,8 +146,7 @@ class StreamsTest {
       assertTrue(arrived.await(30, TimeUnit.SECONDS));
       server.close();
       for (CompletableFuture<SearchMemoriesResponse> one : waiting) {
-        // UNAVAILABLE or CANCELLED: it depends on whether the end of the stream or of the
-        // connection is seen first.
+        // Which one depends on whether the end of the stream or of the connection is seen first.
         assertInstanceOf(
             MemlaneException.class, assertThrows(CompletionException.class, one::join).getCause());
       }
