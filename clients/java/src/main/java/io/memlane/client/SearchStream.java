@@ -171,11 +171,12 @@ public final class SearchStream implements AutoCloseable {
 
     private void disordered(Waiting one) {
       MemlaneException error = Errors.internal("an answer came out of order");
+      // First: whoever is told that the search failed finds the stream ended.
+      end(error);
       if (one != null) {
         room.release();
         one.answer().completeExceptionally(error);
       }
-      end(error);
       call.cancel(error.getMessage(), error);
     }
 
