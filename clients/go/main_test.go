@@ -82,17 +82,6 @@ func dial(t testing.TB, options ...memlane.Option) *memlane.Client {
 	return dialTo(t, target, options...)
 }
 
-// dialPlain gives a client of the server without credentials.
-func dialPlain(t testing.TB) *memlane.Client {
-	t.Helper()
-	client, err := memlane.Dial(plainTarget)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Close() })
-	return client
-}
-
 func dialTo(t testing.TB, address string, options ...memlane.Option) *memlane.Client {
 	t.Helper()
 	client, err := memlane.Dial(address, append(append([]memlane.Option{}, access...), options...)...)

@@ -36,14 +36,10 @@ const (
 	untilPause      = 20 * time.Millisecond
 )
 
-// namesItsOperator holds the vectors that expect an order to be recorded under the operator's name alone. A server with
-// credentials puts the name of the credential before it, so these go to one without.
-var namesItsOperator = map[string]bool{"export": true, "forget": true, "legal_hold": true, "ttl": true}
-
 // The conversations that all clients have with a server. They go over the client's connection and not through its
 // stubs: each request must arrive as it stands, without a request id or a consistency of the client's own.
 func TestWireVectors(t *testing.T) {
-	client, plain := dial(t), dialPlain(t)
+	client := dial(t)
 	paths, err := filepath.Glob(filepath.Join(memlanetest.Root(), "tests", "vectors", "*.json"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal("there are no vectors", err)
@@ -60,12 +56,8 @@ func TestWireVectors(t *testing.T) {
 					t.Skipf("the server is not %s", name)
 				}
 			}
-			conn := client.Conn()
-			if namesItsOperator[vector.Name] {
-				conn = plain.Conn()
-			}
 			run := &vectorRun{
-				conn: conn, variables: map[string]any{"run": strings.ToLower(rand.Text()[:12])},
+				conn: client.Conn(), variables: map[string]any{"run": strings.ToLower(rand.Text()[:12])},
 			}
 			for number, step := range vector.Steps {
 				if found := run.take(t.Context(), &step); len(found) > 0 {

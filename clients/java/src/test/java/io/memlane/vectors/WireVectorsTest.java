@@ -26,13 +26,11 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The conversations that the clients of all languages have with a server. */
-@Tag("vectors")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(SharedServer.Resolver.class)
 class WireVectorsTest {
