@@ -28,7 +28,7 @@ serve: $(STAMP) ## Serve on 127.0.0.1:7070 with the embedded default
 	$(BIN)/memlane serve
 
 test: $(STAMP) ## Run the tests
-	$(BIN)/pytest -n 2 --dist loadfile -m "not milvus_server and not long and not browser" tests
+	$(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder -m "not milvus_server and not long and not browser" tests
 
 test-server: $(STAMP) ## Run the vector store's contract against a real Milvus server (installs it on first use)
 	$(BIN)/pytest -m milvus_server tests

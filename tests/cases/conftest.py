@@ -18,7 +18,8 @@ from memlane.v1 import (
     session_service_pb2,
     session_service_pb2_grpc,
 )
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 
 
 class Api:
@@ -145,7 +146,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, clock_file: Path) -> Iterat
         # Only what a test asks for may remove what has expired.
         "MEMLANE_RETENTION__SWEEP_EVERY_SECONDS": "86400",
     }
-    with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
         yield process
 
 

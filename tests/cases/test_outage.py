@@ -11,6 +11,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from memlane.v1 import memory_service_pb2
+from tests.support.forked_server import ForkedServer
 from tests.support.memlane_server import ServerProcess
 
 from .conftest import Api
@@ -65,7 +66,7 @@ def engine_of(server: ServerProcess) -> list[int]:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[ServerProcess]:
-    server = ServerProcess(tmp_path / "data").start()
+    server = ForkedServer(tmp_path / "data").start()
     try:
         yield server
     finally:
