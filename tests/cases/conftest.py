@@ -2,7 +2,7 @@
 
 import itertools
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import grpc
@@ -68,8 +68,10 @@ class Api:
         response: memory_service_pb2.RememberResponse = self.memory.Remember(request, timeout=60)
         return response
 
-    def create(self, user_id: str, content: str, ttl_seconds: int = 0) -> memory_pb2.Memory:
-        request = memory_service_pb2.CreateMemoryRequest(user_id=user_id, content=content)
+    def create(
+        self, user_id: str, content: str, ttl_seconds: int = 0, metadata: Mapping[str, str] | None = None
+    ) -> memory_pb2.Memory:
+        request = memory_service_pb2.CreateMemoryRequest(user_id=user_id, content=content, metadata=metadata)
         if ttl_seconds:
             request.ttl.FromSeconds(ttl_seconds)
         memory: memory_pb2.Memory = self.memory.CreateMemory(request, timeout=30).memory
