@@ -52,7 +52,7 @@ ON_DEMAND = ("mem0_chroma",)
 DEFAULT = [name for name in ADAPTERS if name not in ON_DEMAND]
 
 _WARM_UPS = 20
-_FIRST_CALLS_SECONDS = 60.0
+_FIRST_CALLS_SECONDS = 120.0
 _SHARE_OF_ONE = 0.55
 """Of the time for loading that one contender may take."""
 LOADING_MINUTES = 10.0
