@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from memlane_server.cli import connection
 from memlane_server.cli.main import app
-from tests.support.forked_server import running_forked_server
-from tests.support.memlane_server import ServerProcess
+from tests.support.memlane_server import ServerProcess, running_server
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -32,7 +31,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data") as process:
+    with running_server(tmp_path_factory.mktemp("memlane") / "data") as process:
         yield process
 
 

@@ -14,7 +14,6 @@ import grpc
 import pytest
 
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
-from tests.support.forked_server import running_forked_server
 from tests.support.memlane_server import ServerProcess, running_server
 from tests.support.openai_stub import After, Chat
 from tests.support.openai_stub.fixtures import openai_stub  # noqa: F401 - a fixture
@@ -37,7 +36,7 @@ def run(data_dir: Path, *arguments: str, **settings: str) -> subprocess.Complete
         env=environment,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=60,
         check=False,
     )
 
@@ -124,7 +123,7 @@ def test_sigterm_ends_an_open_stream(tmp_path: Path) -> None:
 
 def test_B41_a_second_server_on_the_same_data_ends_and_touches_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with running_forked_server(data) as server, server.channel() as channel:
+    with running_server(data) as server, server.channel() as channel:
         create(channel, "事实一")
         texts(channel)
         os.kill(server.pid, signal.SIGSTOP)  # so that what changes is not its own work
@@ -230,7 +229,7 @@ def test_another_embedder_than_the_data_was_made_with_is_refused(
 ) -> None:
     """Also where the dimension happens to be the same: vectors of two models must never be compared."""
     data = tmp_path / "data"
-    with running_forked_server(data) as server, server.channel() as channel:
+    with running_server(data) as server, server.channel() as channel:
         create(channel, "事实一")
     other = run(
         data,
@@ -245,5 +244,5 @@ def test_another_embedder_than_the_data_was_made_with_is_refused(
     assert "text-embedding-other" in other.stderr, other.stderr
     stored = re.search(r"made with \w+(?: \w+)* (\S+), this process has (\S+)", other.stderr)
     assert stored is not None and stored[1] != stored[2], other.stderr
-    with running_forked_server(data) as server, server.channel() as channel:
+    with running_server(data) as server, server.channel() as channel:
         assert texts(channel) == {"事实一"}
