@@ -8,7 +8,9 @@ Invariants:
 """
 
 import random
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import grpc
@@ -18,6 +20,8 @@ from memlane.v1 import (
     compliance_service_pb2,
     compliance_service_pb2_grpc,
     consistency_pb2,
+    context_service_pb2,
+    context_service_pb2_grpc,
     memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
@@ -119,3 +123,64 @@ def _check_history(
         assert steps[-1].action == memory_pb2.ACTION_DELETE
     else:
         assert (steps[-1].content, steps[-1].revision) == live
+
+
+KINDS = ("list", "search", "get", "context", "full")
+
+
+def test_what_an_ingestion_says_it_did_is_there(channel: grpc.Channel) -> None:
+    """Whoever sees SUCCEEDED and reads with its token finds the memory, however many do so at once."""
+
+    def rounds(worker: int) -> list[str]:
+        return [kind for number in range(40) for kind in _missing(channel, f"{worker}-{number}")]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [kind for missing in pool.map(rounds, range(4)) for kind in missing] == []
+
+
+def _missing(channel: grpc.Channel, name: str) -> list[str]:
+    """Kinds of reads that did not show what an ingestion had written."""
+    stub = memory_service_pb2_grpc.MemoryServiceStub(channel)
+    user, text = f"user-{name}-{uuid.uuid4().hex}", f"外汇套保比例 rate {name}"
+    taken = stub.Remember(
+        memory_service_pb2.RememberRequest(
+            user_id=user,
+            facts=memory_pb2.FactList(facts=[memory_pb2.Fact(content=text)]),
+            mode=memory_pb2.REMEMBER_MODE_ASYNC,
+        )
+    )
+    asked = memory_service_pb2.GetIngestionRequest(user_id=user, ingestion_id=taken.ingestion_id)
+    until = time.monotonic() + 60
+    while (done := stub.GetIngestion(asked)).state != memory_service_pb2.INGESTION_STATE_SUCCEEDED:
+        assert time.monotonic() < until, done.state
+    [operation] = done.operations
+    # Each user is read in one way only: a first read would have waited for what the next one needs.
+    kind = KINDS[sum(map(ord, name)) % len(KINDS)]
+    fresh = (
+        consistency_pb2.Consistency(fully_consistent=True)
+        if kind == "full"
+        else consistency_pb2.Consistency(at_least_as_fresh=done.written_at)
+    )
+    if kind == "search":
+        response = stub.SearchMemories(
+            memory_service_pb2.SearchMemoriesRequest(user_id=user, query="rate", consistency=fresh)
+        )
+        seen = [result.memory.content for result in response.results]
+    elif kind == "get":
+        wanted = memory_service_pb2.GetMemoryRequest(
+            user_id=user, memory_id=operation.memory.memory_id, consistency=fresh
+        )
+        try:
+            seen = [stub.GetMemory(wanted).memory.content]
+        except grpc.RpcError as error:
+            assert error.code() is grpc.StatusCode.NOT_FOUND, error
+            seen = []
+    elif kind == "context":
+        response = context_service_pb2_grpc.ContextServiceStub(channel).BuildContext(
+            context_service_pb2.BuildContextRequest(user_id=user, query="rate", consistency=fresh)
+        )
+        seen = [memory.memory.content for memory in response.memories]
+    else:
+        response = stub.ListMemories(memory_service_pb2.ListMemoriesRequest(user_id=user, consistency=fresh))
+        seen = [memory.content for memory in response.memories]
+    return [] if seen == [text] else [kind]

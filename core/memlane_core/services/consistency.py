@@ -36,8 +36,10 @@ MINIMIZE_LATENCY = Consistency()
 class Positions:
     """Makes and reads tokens, and makes a read wait until this process has seen a position.
 
-    A write is acknowledged only after it reached the index, so in the process that wrote it every token it gave
-    is readable at once. A position that this process has not seen was given by another process on the same journal.
+    A write is in the journal before it is in the index, and an ingestion tells its token from the journal. So a read
+    that asks for a position waits for the user's writes that are under way: once the journal holds the position and
+    their lock is free, the index holds it too. A position that this process has not seen was given by another process
+    on the same journal.
     """
 
     def __init__(self, journal: Journal, offload: Offload, write_locks: KeyedLocks) -> None:
@@ -88,15 +90,16 @@ class Positions:
         """Return when a read of this user satisfies `consistency`. Raises InvalidArgument or NotReady."""
         if consistency.freshness is Freshness.MINIMIZE_LATENCY:
             return
-        if consistency.freshness is Freshness.AT_LEAST:
+        full = consistency.freshness is Freshness.FULL
+        if not full:
             if not consistency.token:
                 return
             wanted = self.decode(call.tenant, consistency.token)
             if wanted > self._seen:
                 await self._wait_for(call, wanted)
-            return
         async with self._write_locks.hold((call.tenant, user_id)):
-            self.advance(await self._offload(self._journal.head))
+            if full:
+                self.advance(await self._offload(self._journal.head))
 
     async def _wait_for(self, call: Call, wanted: int) -> None:
         while True:
