@@ -129,7 +129,7 @@ def parts_of(app: App, board: HealthBoard, services: Services) -> dict[str, Call
     plain = read(raw)
     block = app.index.get(tenant, USER)
     assert block is not None and plain is not None
-    found = services.search.search_raw(tenant, plain, raw)
+    found = services.search.search_raw(tenant, plain)
     assert found is not None
     read_at = wire.read_at(services.positions.current_token(tenant))
     columns, message, now = block._columns, np.frombuffer(raw, np.uint8), app.clock.now()
@@ -140,7 +140,7 @@ def parts_of(app: App, board: HealthBoard, services: Services) -> dict[str, Call
         "handler: whole search": lambda: completed(search_handler(raw, context)),
         "handler: whole echo": lambda: completed(echo_handler(echo, context)),
         "read the request": lambda: read(raw),
-        "service: search": lambda: services.search.search_raw(tenant, plain, raw),
+        "service: search": lambda: services.search.search_raw(tenant, plain),
         "  block: search": lambda: block.search_raw(message, plain.offset, 5, now),
         "    kernel with its facade": lambda: kernels.search_raw(
             columns, message, plain.offset, top_k=5, now=now

@@ -347,6 +347,10 @@ def search_raw_many(
 ) -> list[list[ScoredRecord]] | None:
     """`Block.search_raw` for many searches (block, offset, top_k) of one message, in order, by one kernel call; None
     where one of them would be None."""
+    if len(searches) <= _FEW:
+        each = [block.search_raw(message, offset, top_k, now) for block, offset, top_k in searches]
+        found = [records for records in each if records is not None]
+        return found if len(found) == len(each) else None
     if not all(block._rows for block, _, _ in searches):
         return None
     # Searches of one block follow each other: they are made together.

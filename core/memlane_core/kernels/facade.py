@@ -83,7 +83,8 @@ class Columns:
             ),
             np.int64,
         )  # fmt: skip
-        table.view(np.float64)[22] = self.average_length
+        assert len(table) == fused.TABLE_SIZE
+        table.view(np.float64)[fused.AVERAGE] = self.average_length
         object.__setattr__(self, "table", table)
         object.__setattr__(self, "address", _address(table))
         object.__setattr__(self, "worth_coding", worth_coding)
@@ -281,7 +282,11 @@ def search_raw(
     if not 0 <= offset <= message.shape[0] - 4 * dimension or top_k < 1:
         raise ValueError(f"offset={offset}, top_k={top_k} do not fit {message.shape[0]} bytes")
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
-        return _plain_search_raw(columns, message, offset, top_k, now)
+        query = np.empty(dimension, np.float32)
+        if not fused.read_unit(message, offset, query):
+            return None
+        rows, scores = search(columns, query, None, top_k=top_k, now=now)
+        return list(zip(rows.tolist(), scores[:, 0].tolist(), strict=True))
     scratch = _scratch
     if columns.n > scratch.rows or dimension > scratch.dimension or top_k > scratch.results:
         scratch.fit(columns.n, dimension, top_k)
@@ -334,21 +339,6 @@ def search_raw_many(
         list(zip(r[:count], s[:count], strict=True))
         for count, r, s in zip(counts, rows.tolist(), scores[:, :, 0].tolist(), strict=True)
     ]
-
-
-def _plain_search_raw(
-    columns: Columns, message: NDArray[np.uint8], offset: int, top_k: int, now: float
-) -> Best | None:
-    """Addresses mean nothing to plain Python."""
-    dimension = columns.vectors.shape[1]
-    query = np.frombuffer(message[offset : offset + 4 * dimension].tobytes(), "<f4")
-    norm_2 = squared_norm(query)
-    if not abs(norm_2 - 1.0) <= fused.UNIT_TOLERANCE:
-        if not fused.SAFE_SQUARED_NORMS[0] < norm_2 < fused.SAFE_SQUARED_NORMS[1]:
-            return None
-        query = query * np.float32(1.0 / np.sqrt(norm_2))
-    rows, scores = search(columns, query, None, top_k=top_k, now=now)
-    return list(zip(rows.tolist(), scores[:, 0].tolist(), strict=True))
 
 
 def code_rows(

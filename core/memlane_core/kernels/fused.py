@@ -78,6 +78,14 @@ SAFE_SQUARED_NORMS = (1e-24, 1e30)
 GROUP = 4
 """Queries whose coded passes over one block are made together."""
 
+TABLE_SIZE = 24
+AVERAGE = 22
+WORTH_CODING = 23
+"""Of a block's table (facade.Columns.table): its size, where the average length stands (float64) and whether the
+block is worth coding."""
+SCRATCH_SIZE = 13
+"""Of the table of a thread's buffers (facade._Scratch)."""
+
 _PREFETCH_MIN_ELEMENTS = 1 << 21
 """What is larger than the caches close by is asked for ahead; the hardware alone reads a sixth slower."""
 _PREFETCH_AHEAD = 1024
@@ -539,10 +547,10 @@ def _scan_table(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """`scan` over the block whose table (facade.Columns.table) is at this address; `place` of the group that
     `_score_group` has scored, -1 = it was not."""
-    t = carray(_int64_at(address), (24,))
-    average = carray(_float64_at(address + 8 * 22), (1,))[0]
+    t = carray(_int64_at(address), (TABLE_SIZE,))
+    average = carray(_float64_at(address + 8 * AVERAGE), (1,))[0]
     capacity = t[0]
-    s = carray(_int64_at(scratch), (13,))
+    s = carray(_int64_at(scratch), (SCRATCH_SIZE,))
     ready = 0 if place < 0 else 1
     place = max(place, 0)
     return scan(
@@ -564,8 +572,8 @@ def _scan_table(  # type: ignore[no-untyped-def]
 @njit(inline="always")
 def _score_group(address, queries, scratch):  # type: ignore[no-untyped-def]
     """The coded pass of `GROUP` queries over one block, for `scan` to go on with. Shape of queries: (GROUP, d)."""
-    t = carray(_int64_at(address), (24,))
-    s = carray(_int64_at(scratch), (13,))
+    t = carray(_int64_at(address), (TABLE_SIZE,))
+    s = carray(_int64_at(scratch), (SCRATCH_SIZE,))
     n, d = t[2], t[1]
     codes = carray(_int16_at(s[10]), (GROUP, d))
     facts = carray(_float64_at(s[12]), (GROUP, 3))
@@ -582,7 +590,7 @@ def _score_group(address, queries, scratch):  # type: ignore[no-untyped-def]
 def _one_block(requests, column, first):  # type: ignore[no-untyped-def]
     """Whether `GROUP` requests from `first` on ask one block (its address in this column) that is worth coding."""
     address = requests[first, column] if first < requests.shape[0] else 0
-    if first + GROUP > requests.shape[0] or carray(_int64_at(address), (24,))[23] == 0:
+    if first + GROUP > requests.shape[0] or carray(_int64_at(address), (TABLE_SIZE,))[WORTH_CODING] == 0:
         return False
     for i in range(first + 1, first + GROUP):  # noqa: SIM110 - compiled
         if requests[i, column] != address:
@@ -605,7 +613,7 @@ def scan_one(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """`scan` with block, scratch buffers and mask given by their addresses: unboxing an array costs as much as
     scanning a dozen rows."""
-    s = carray(_int64_at(scratch), (13,))
+    s = carray(_int64_at(scratch), (SCRATCH_SIZE,))
     return _scan_table(
         table, coded, query, query_tokens, recent, now, after, before, min_score, mask, mask_length, top_k, scratch,
         carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)), -1,
@@ -613,7 +621,7 @@ def scan_one(  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _read_unit(raw, offset, query):  # type: ignore[no-untyped-def]
+def read_unit(raw, offset, query):  # type: ignore[no-untyped-def]
     """Copy a vector out of a message, little-endian float32, and bring it to unit length; False if it cannot be."""
     copied = query.view(np.uint8)
     for i in range(copied.shape[0]):
@@ -632,7 +640,7 @@ def _read_unit(raw, offset, query):  # type: ignore[no-untyped-def]
 @njit(inline="always")
 def _scan_bare(table, query, now, top_k, scratch, rows, scores, place):  # type: ignore[no-untyped-def]
     """`_scan_table` by cosine alone, without filters."""
-    coded = carray(_int64_at(table), (24,))[23] != 0
+    coded = carray(_int64_at(table), (TABLE_SIZE,))[WORTH_CODING] != 0
     return _scan_table(
         table, coded, query, carray(_uint32_at(scratch), (0,)), False, now, TOMBSTONE, NEVER, -np.inf, scratch, 0,
         top_k, scratch, rows, scores, place,
@@ -648,9 +656,9 @@ def scan_raw(raw, offset, table, scratch, now, top_k):  # type: ignore[no-untype
 
     -1 for a vector that float32 cannot bring to unit length.
     """
-    s = carray(_int64_at(scratch), (13,))
-    query = carray(_float32_at(s[9]), (carray(_int64_at(table), (24,))[1],))
-    if not _read_unit(raw, offset, query):
+    s = carray(_int64_at(scratch), (SCRATCH_SIZE,))
+    query = carray(_float32_at(s[9]), (carray(_int64_at(table), (TABLE_SIZE,))[1],))
+    if not read_unit(raw, offset, query):
         return -1
     return _scan_bare(
         table,
@@ -669,15 +677,15 @@ def scan_raw(raw, offset, table, scratch, now, top_k):  # type: ignore[no-untype
 )
 def scan_raw_many(raw, requests, scratch, now, rows, scores):  # type: ignore[no-untyped-def]
     """`scan_raw` for each line of `requests` (address of the table, offset, top_k, and as an answer the count)."""
-    s = carray(_int64_at(scratch), (13,))
+    s = carray(_int64_at(scratch), (SCRATCH_SIZE,))
     i = 0
     while i < requests.shape[0]:
         table = requests[i, 0]
         together = _one_block(requests, 0, i)
-        queries = carray(_float32_at(s[9]), (GROUP, carray(_int64_at(table), (24,))[1]))
+        queries = carray(_float32_at(s[9]), (GROUP, carray(_int64_at(table), (TABLE_SIZE,))[1]))
         size = GROUP if together else 1
         for g in range(size):
-            requests[i + g, 3] = 0 if _read_unit(raw, requests[i + g, 1], queries[g]) else -1
+            requests[i + g, 3] = 0 if read_unit(raw, requests[i + g, 1], queries[g]) else -1
         if together:
             _score_group(table, queries, scratch)
         for g in range(size):
@@ -706,7 +714,7 @@ def scan_many(scratch, queries, token_offsets, query_tokens, options, limits, ro
             _score_group(option[4], queries[i : i + GROUP], scratch)
             scored = i + GROUP
         place = GROUP - (scored - i) if i < scored else -1
-        coded = carray(_int64_at(option[4]), (24,))[23] != 0
+        coded = carray(_int64_at(option[4]), (TABLE_SIZE,))[WORTH_CODING] != 0
         tokens = query_tokens[token_offsets[i] : token_offsets[i + 1]]
         option[7] = _scan_table(
             option[4], coded, queries[i], tokens, option[3] != 0, limits[i, 0], option[1], option[2], limits[i, 1],

@@ -54,9 +54,10 @@ class SearchResult(NamedTuple):
 class RawSearch(Protocol):
     """A search by a vector that stands in a message, without filters, of what is there now."""
 
+    message: bytes
     user_id: str
     offset: int
-    """Where the vector begins: float32 values, little-endian."""
+    """Where the vector begins in the message: float32 values, little-endian."""
     top_k: int
 
 
@@ -124,39 +125,34 @@ class SearchService:
             ),
         )
 
-    def search_raw(self, tenant: str, search: RawSearch, message: bytes) -> RawResult | None:
+    def search_raw(self, tenant: str, search: RawSearch) -> RawResult | None:
         """A search without filters by a vector as it came, if that needs no waiting and no closer look; None = take the
         long way, which finds the same, or what is wrong."""
         started = time.perf_counter_ns()
         block = self._index.get(tenant, search.user_id, asked_again=True)
         if block is None:
             return None
-        array = np.frombuffer(message, np.uint8)
-        records = block.search_raw(array, search.offset, search.top_k, self._clock.now())
+        message = np.frombuffer(search.message, np.uint8)
+        records = block.search_raw(message, search.offset, search.top_k, self._clock.now())
         if records is None:
             return None
         return RawResult(records, (time.perf_counter_ns() - started) // 1000)
 
-    def search_raw_all(
-        self, tenant: str, searches: Sequence[RawSearch], message: bytes
-    ) -> list[RawResult] | None:
+    def search_raw_all(self, tenant: str, searches: Sequence[RawSearch]) -> list[RawResult] | None:
         """`search_raw` for many searches of one message, in order, scored by one call; None where one of them has to
         take the long way. A result's time is an equal share."""
         started = time.perf_counter_ns()
-        blocks = [self._index.get(tenant, search.user_id, asked_again=True) for search in searches]
-        found = (
-            search_raw_many(
-                [(b, s.offset, s.top_k) for b, s in zip(blocks, searches, strict=True) if b is not None],
-                np.frombuffer(message, np.uint8),
-                self._clock.now(),
-            )
-            if None not in blocks
-            else None
-        )
-        if found is None:
+        found = []
+        for search in searches:
+            block = self._index.get(tenant, search.user_id, asked_again=True)
+            if block is None:
+                return None
+            found.append((block, search.offset, search.top_k))
+        records = search_raw_many(found, np.frombuffer(searches[0].message, np.uint8), self._clock.now())
+        if records is None:
             return None
-        share_us = (time.perf_counter_ns() - started) // 1000 // max(len(searches), 1)
-        return [RawResult(records, share_us) for records in found]
+        share_us = (time.perf_counter_ns() - started) // 1000 // len(searches)
+        return [RawResult(each, share_us) for each in records]
 
     async def embed(self, call: Call, command: SearchCommand) -> EmbeddedQuery:
         known = self._known(command)

@@ -40,10 +40,10 @@ class SearchServicer(Servicer):
     async def SearchMemories(self, request: pb.SearchMemoriesRequest | PlainSearch, call: Call) -> bytes:
         services = self._services
         if isinstance(request, PlainSearch):
-            found = services.search.search_raw(call.tenant, request, request.message)
+            found = services.search.search_raw(call.tenant, request)
             if found is not None:
                 return wire.plain_response(found, wire.read_at(services.positions.current_token(call.tenant)))
-            request = pb.SearchMemoriesRequest.FromString(request.message)
+            request = request.parsed()
         command = search_command(request, services.search.dimension, services.clock.now())
         result = await services.search.search(call, command)
         return search_message(request, result, services.positions.current_token(call.tenant))
@@ -52,16 +52,6 @@ class SearchServicer(Servicer):
         self, request: pb.BatchSearchMemoriesRequest | PlainBatch, call: Call
     ) -> bytes:
         started = time.perf_counter_ns()
-        pieces = await self._plain_batch(request, call) if isinstance(request, PlainBatch) else None
-        if pieces is None:
-            if isinstance(request, PlainBatch):
-                request = pb.BatchSearchMemoriesRequest.FromString(request.message)
-            pieces = await self._batch(request, call)
-        pieces = _fitting(pieces)
-        tail = pb.BatchSearchMemoriesResponse(total_us=(time.perf_counter_ns() - started) // 1000)
-        return b"".join((*pieces, tail.SerializeToString()))
-
-    async def _batch(self, request: pb.BatchSearchMemoriesRequest, call: Call) -> list[bytes]:
         searches = request.searches
         if not 0 < len(searches) <= limits.MAX_BATCH_SEARCHES:
             raise InvalidArgument.of(
@@ -69,28 +59,14 @@ class SearchServicer(Servicer):
             )
         pieces: list[bytes] = []
         for start in range(0, len(searches), _SLICE):
-            # Before the searches: what they show may be newer, never older.
-            read_at = self._services.positions.current_token(call.tenant)
-            slice_ = searches[start : start + _SLICE]
-            outcomes = await self._services.search.search_all(call, [self._command(s) for s in slice_])
-            pieces += [_outcome(s, o, read_at) for s, o in zip(slice_, outcomes, strict=True)]
+            end, outcomes = start + _SLICE, None
+            if isinstance(request, PlainBatch):
+                outcomes = self._plain_slice(request.searches[start:end], call)
+            pieces += await self._slice(searches[start:end], call) if outcomes is None else outcomes
             await asyncio.sleep(0)
-        return pieces
-
-    async def _plain_batch(self, request: PlainBatch, call: Call) -> list[bytes] | None:
-        """Its entries, where none of the searches has to take the long way."""
-        services, searches = self._services, request.searches
-        pieces: list[bytes] = []
-        for start in range(0, len(searches), _SLICE):
-            read_at = wire.read_at(services.positions.current_token(call.tenant))
-            found = services.search.search_raw_all(
-                call.tenant, searches[start : start + _SLICE], request.message
-            )
-            if found is None:
-                return None
-            pieces += [wire.outcome(wire.plain_response(one, read_at)) for one in found]
-            await asyncio.sleep(0)
-        return pieces
+        pieces = _fitting(pieces)
+        tail = pb.BatchSearchMemoriesResponse(total_us=(time.perf_counter_ns() - started) // 1000)
+        return b"".join((*pieces, tail.SerializeToString()))
 
     async def StreamSearchMemories(
         self, request: pb.StreamSearchMemoriesRequest | PlainStreamSearch, admit: Admit
@@ -99,22 +75,33 @@ class SearchServicer(Servicer):
         mark = request.correlation_id
         try:
             with admit() as call:
-                if isinstance(request, PlainStreamSearch):
-                    services = self._services
-                    found = services.search.search_raw(call.tenant, request.search, request.message)
-                    if found is not None:
-                        read_at = wire.read_at(services.positions.current_token(call.tenant))
-                        return wire.stream_response(mark, wire.plain_response(found, read_at))
-                    request = pb.StreamSearchMemoriesRequest.FromString(request.message)
                 v = Violations()
                 validate.note(v, "correlation_id", mark, validate.MAX_CORRELATION_ID_BYTES)
-                if not request.HasField("search"):
+                if not isinstance(request, PlainStreamSearch) and not request.HasField("search"):
                     v.add("search", "is required")
                 v.check()
                 return wire.stream_response(mark, await self.SearchMemories(request.search, call))
         except MemlaneError as error:
             failed = pb.StreamSearchMemoriesResponse(correlation_id=mark, status=to_status(error))
             return failed.SerializeToString()
+
+    async def _slice(
+        self, searches: Sequence[pb.SearchMemoriesRequest | PlainSearch], call: Call
+    ) -> list[bytes]:
+        """Entries of a batch's answer."""
+        # Before the searches: what they show may be newer, never older.
+        read_at = self._services.positions.current_token(call.tenant)
+        requests = [s.parsed() if isinstance(s, PlainSearch) else s for s in searches]
+        outcomes = await self._services.search.search_all(call, [self._command(r) for r in requests])
+        return [_outcome(r, o, read_at) for r, o in zip(requests, outcomes, strict=True)]
+
+    def _plain_slice(self, searches: Sequence[PlainSearch], call: Call) -> list[bytes] | None:
+        """The same, where none of the searches has to take the long way."""
+        read_at = wire.read_at(self._services.positions.current_token(call.tenant))
+        found = self._services.search.search_raw_all(call.tenant, searches)
+        if found is None:
+            return None
+        return [wire.outcome(wire.plain_response(one, read_at)) for one in found]
 
     def _command(self, request: pb.SearchMemoriesRequest) -> SearchCommand | MemlaneError:
         try:

@@ -71,16 +71,14 @@ class TimedSearch(SearchService):
         self.telemetry.searched(result.timing.search_us)
         return result
 
-    def search_raw(self, tenant: str, search: RawSearch, message: bytes) -> RawResult | None:
-        result = super().search_raw(tenant, search, message)
+    def search_raw(self, tenant: str, search: RawSearch) -> RawResult | None:
+        result = super().search_raw(tenant, search)
         if result is not None:
             self.telemetry.searched(result.search_us)
         return result
 
-    def search_raw_all(
-        self, tenant: str, searches: Sequence[RawSearch], message: bytes
-    ) -> list[RawResult] | None:
-        results = super().search_raw_all(tenant, searches, message)
+    def search_raw_all(self, tenant: str, searches: Sequence[RawSearch]) -> list[RawResult] | None:
+        results = super().search_raw_all(tenant, searches)
         for result in results or ():
             self.telemetry.searched(result.search_us)
         return results

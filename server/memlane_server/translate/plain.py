@@ -11,7 +11,6 @@ The wire format: https://protobuf.dev/programming-guides/encoding/. A test holds
 from memlane.v1 import memory_service_pb2 as pb
 from memlane_core.domain import limits
 
-from ..validate import MAX_CORRELATION_ID_BYTES
 from .wire import LENGTH_DELIMITED, VARINT, tag, varint
 
 [_USER_ID] = tag(pb.SearchMemoriesRequest.USER_ID_FIELD_NUMBER, LENGTH_DELIMITED)
@@ -29,33 +28,38 @@ class PlainSearch:
     """A SearchMemoriesRequest of user_id, embedding_f32 and top_k alone. Stands in for it where only the names of its
     fields are asked for."""
 
-    __slots__ = ("message", "offset", "top_k", "user_id")
+    __slots__ = ("_begin", "_end", "message", "offset", "top_k", "user_id")
 
-    def __init__(self, user_id: str, message: bytes, offset: int, top_k: int) -> None:
-        self.user_id = user_id
+    def __init__(self, message: bytes, begin: int, end: int, user_id: str, offset: int, top_k: int) -> None:
         self.message = message
-        """What the vector stands in."""
+        """What the search stands in, at [begin, end)."""
+        self._begin = begin
+        self._end = end
+        self.user_id = user_id
         self.offset = offset
+        """Of the vector in the message."""
         self.top_k = top_k
+
+    def parsed(self) -> pb.SearchMemoriesRequest:
+        """The same as a message, for the long way."""
+        return pb.SearchMemoriesRequest.FromString(self.message[self._begin : self._end])
 
 
 class PlainBatch:
     """A BatchSearchMemoriesRequest of nothing but plain searches."""
 
-    __slots__ = ("message", "searches")
+    __slots__ = ("searches",)
 
-    def __init__(self, message: bytes, searches: list[PlainSearch]) -> None:
-        self.message = message
+    def __init__(self, searches: list[PlainSearch]) -> None:
         self.searches = searches
 
 
 class PlainStreamSearch:
-    """A StreamSearchMemoriesRequest with a plain search and a correlation_id that is valid."""
+    """A StreamSearchMemoriesRequest with a plain search."""
 
-    __slots__ = ("correlation_id", "message", "search")
+    __slots__ = ("correlation_id", "search")
 
-    def __init__(self, message: bytes, correlation_id: str, search: PlainSearch) -> None:
-        self.message = message
+    def __init__(self, correlation_id: str, search: PlainSearch) -> None:
         self.correlation_id = correlation_id
         self.search = search
 
@@ -83,29 +87,26 @@ class PlainReader:
                 return None
             searches.append(search)
             at += length
-        return PlainBatch(message, searches) if 0 < len(searches) <= limits.MAX_BATCH_SEARCHES else None
+        return PlainBatch(searches) if 0 < len(searches) <= limits.MAX_BATCH_SEARCHES else None
 
     def stream(self, message: bytes) -> PlainStreamSearch | None:
         mark, at, end = "", 0, len(message)
         if end > 2 and message[0] == _MARK:
-            at = 2 + message[1]
-            if message[1] > min(MAX_CORRELATION_ID_BYTES, _LONG - 1):
-                return None
+            length, begin = _length(message, 1)
+            at = begin + length
             try:
-                mark = message[2:at].decode()
+                mark = message[begin:at].decode()
             except UnicodeDecodeError:
-                return None
-            if "\0" in mark:
                 return None
         if at >= end or message[at] != _SEARCH:
             return None
         length, at = _length(message, at + 1)
         search = self._search(message, at, end) if at + length == end else None
-        return None if search is None else PlainStreamSearch(message, mark, search)
+        return None if search is None else PlainStreamSearch(mark, search)
 
     def _search(self, message: bytes, at: int, end: int) -> PlainSearch | None:
         """The search in message[at:end]. Fields may come in any order, and the last of a field counts."""
-        user_id, offset, top_k = b"", -1, 0
+        begin, user_id, offset, top_k = at, b"", -1, 0
         try:
             while at < end:
                 field, value = message[at], message[at + 1]
@@ -122,7 +123,7 @@ class PlainReader:
                     return None
             if at != end or offset < 0 or not user_id:
                 return None
-            return PlainSearch(user_id.decode(), message, offset, top_k or limits.DEFAULT_TOP_K)
+            return PlainSearch(message, begin, end, user_id.decode(), offset, top_k or limits.DEFAULT_TOP_K)
         except (IndexError, UnicodeDecodeError):
             return None
 
