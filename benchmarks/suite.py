@@ -70,7 +70,7 @@ def measure(names: list[str], pace: float, clock: Clock) -> list[str]:
         try:
             figures = part.run(pace, clock.say)
         # The edge of the program: what the other parts measured must not be lost.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 - the other parts go on, and the run fails in the end
             hint = ": `make bench` installs what it needs" if isinstance(error, ImportError) else ""
             if not isinstance(error, ImportError | GeneratorFailed):
                 traceback.print_exc()

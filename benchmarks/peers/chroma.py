@@ -14,7 +14,7 @@ from chromadb.config import Settings
 from tests.support.ports import free_port
 
 from .corpus import TOP_K, Corpus, Query
-from .peer import Kind, folder_bytes
+from .peer import Found, Kind, folder_bytes
 
 _BATCH = 2_000
 _START_SECONDS = 60.0
@@ -87,8 +87,16 @@ class _Chroma:
             ],
         )
 
-    def rows(self, answer: Any) -> list[int]:
-        return [int(found) for found in answer["ids"][0]]
+    @staticmethod
+    def _ask(memories: Any, query: Query) -> list[Found]:
+        answer = memories.query(
+            query_embeddings=[query.vector],
+            n_results=TOP_K,
+            where={"live_user": query.user_id},
+            include=_INCLUDE,
+        )
+        parts = zip(answer["ids"][0], answer["distances"][0], answer["documents"][0], strict=True)
+        return [(int(row), 1.0 - distance, text) for row, distance, text in parts]
 
     def version(self) -> str:
         return f"Chroma {package_version('chromadb')}"
@@ -112,13 +120,8 @@ class ChromaFiltered(_Chroma):
         for start in range(0, len(corpus), _BATCH):
             self._add(self._memories, corpus, range(start, min(start + _BATCH, len(corpus))))
 
-    def search(self, query: Query) -> Any:
-        return self._memories.query(
-            query_embeddings=[query.vector],
-            n_results=TOP_K,
-            where={"live_user": query.user_id},
-            include=_INCLUDE,
-        )
+    def search(self, query: Query) -> list[Found]:
+        return self._ask(self._memories, query)
 
 
 class ChromaSplit(_Chroma):
@@ -133,10 +136,5 @@ class ChromaSplit(_Chroma):
         for user, collection in enumerate(self._of_user):
             self._add(collection, corpus, corpus.rows_of(user))
 
-    def search(self, query: Query) -> Any:
-        return self._of_user[query.user].query(
-            query_embeddings=[query.vector],
-            n_results=TOP_K,
-            where={"live_user": query.user_id},
-            include=_INCLUDE,
-        )
+    def search(self, query: Query) -> list[Found]:
+        return self._ask(self._of_user[query.user], query)

@@ -2,12 +2,12 @@
 
 from importlib.metadata import version as package_version
 from pathlib import Path
-from typing import Any
 
 import faiss
 import numpy as np
 
 from .corpus import TOP_K, Corpus, Query
+from .peer import Found
 
 
 class FaissFlat:
@@ -27,12 +27,10 @@ class FaissFlat:
             self._numbers.append(rows)
             self._flat.append(flat)
 
-    def search(self, query: Query) -> Any:
-        _, found = self._flat[query.user].search(query.vector[None], TOP_K)
-        return self._numbers[query.user][found[0]]
-
-    def rows(self, answer: Any) -> list[int]:
-        return [int(n) for n in answer]
+    def search(self, query: Query) -> list[Found]:
+        scores, found = self._flat[query.user].search(query.vector[None], TOP_K)
+        rows = self._numbers[query.user][found[0]]
+        return [(row, score, "") for row, score in zip(rows.tolist(), scores[0].tolist(), strict=True)]
 
     def version(self) -> str:
         return f"faiss-cpu {package_version('faiss-cpu')}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lancedb.index import Bitmap
 
 from .corpus import TOP_K, Corpus, Query
-from .peer import folder_bytes
+from .peer import Found, folder_bytes
 
 
 class LanceDB:
@@ -47,10 +47,10 @@ class LanceDB:
         await table.optimize()
         return table
 
-    def search(self, query: Query) -> list[dict[str, Any]]:
+    def search(self, query: Query) -> list[Found]:
         return self._loop.run_until_complete(self._nearest(query))
 
-    async def _nearest(self, query: Query) -> list[dict[str, Any]]:
+    async def _nearest(self, query: Query) -> list[Found]:
         found: list[dict[str, Any]] = await (
             self._table.query()
             .nearest_to(query.vector)
@@ -60,10 +60,7 @@ class LanceDB:
             .limit(TOP_K)
             .to_list()
         )
-        return found
-
-    def rows(self, answer: list[dict[str, Any]]) -> list[int]:
-        return [row["id"] for row in answer]
+        return [(row["id"], 1.0 - row["_distance"], row["content"]) for row in found]
 
     def version(self) -> str:
         return f"lancedb {package_version('lancedb')}"

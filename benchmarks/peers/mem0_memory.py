@@ -13,7 +13,7 @@ from pgvector.psycopg import register_vector
 from psycopg.types.json import Jsonb
 
 from .corpus import TOP_K, Corpus, Query
-from .peer import Kind, folder_bytes
+from .peer import Found, Kind, folder_bytes
 from .postgres import PostgresServer, versions
 
 _BATCH = 2_000
@@ -86,13 +86,11 @@ class _Mem0:
                 payloads=[self._payload(corpus, n) for n in rows],
             )
 
-    def search(self, query: Query) -> Any:
+    def search(self, query: Query) -> list[Found]:
         self._given.vector = query.vector.tolist()
         filters = {"user_id": query.user_id, "deleted": 0}
-        return self._memory.search("?", filters=filters, top_k=TOP_K, threshold=0.0)
-
-    def rows(self, answer: Any) -> list[int]:
-        return [self._row_of[found["id"]] for found in answer["results"]]
+        found = self._memory.search("?", filters=filters, top_k=TOP_K, threshold=0.0)["results"]
+        return [(self._row_of[one["id"]], one["score"], one["memory"]) for one in found]
 
     def version(self) -> str:
         return f"Mem0 {package_version('mem0ai')}"

@@ -3,14 +3,13 @@
 import re
 from importlib.metadata import version as package_version
 from pathlib import Path
-from typing import Any
 
 from pymilvus import DataType, MilvusClient
 
 from tests.support.milvus_server import MilvusServer
 
 from .corpus import TOP_K, Corpus, Query
-from .peer import folder_bytes
+from .peer import Found, folder_bytes
 
 _COLLECTION = "memories"
 _BATCH = 2_000
@@ -58,9 +57,9 @@ class _Direct:
     def __init__(self) -> None:
         self._client: MilvusClient | None = None
 
-    def search(self, query: Query) -> Any:
+    def search(self, query: Query) -> list[Found]:
         assert self._client is not None
-        return self._client.search(
+        [hits] = self._client.search(
             _COLLECTION,
             data=[query.vector],
             filter=f'user_id == "{query.user_id}" and is_deleted == false',
@@ -70,9 +69,7 @@ class _Direct:
             consistency_level="Eventually",
             timeout=_TIMEOUT_SECONDS,
         )
-
-    def rows(self, answer: Any) -> list[int]:
-        return [int(hit["id"]) for hit in answer[0]]
+        return [(hit["id"], hit["distance"], hit["entity"]["content"]) for hit in hits]
 
 
 class MilvusDirect(_Direct):

@@ -7,14 +7,15 @@ from pathlib import Path
 import memlane
 from memlane_core import kernels
 from memlane_core.domain.memory import Memory
-from memlane_core.index import Hit, JsonRecords, SearchQuery, UserIndex
+from memlane_core.index import SearchQuery, UserIndex
 from memlane_core.ports.vector_store import StoredRow
+from memlane_server.translate import MemoryRecords
 from tests.support.memlane_server import ServerProcess
 
 from ..loadgen import UNLIMITED
 from ..seed import TENANT, put
 from .corpus import TOP_K, Corpus, Query
-from .peer import folder_bytes
+from .peer import Found, folder_bytes
 
 _ROW_BYTES = 4_000
 """More than a row has been seen to take in the index."""
@@ -63,12 +64,9 @@ class MemlaneService:
         self._client = memlane.Client(self._server.address)
         self._search = self._client.search_memories
 
-    def search(self, query: Query) -> object:
-        return self._search(query.user_id, embedding=query.vector, top_k=TOP_K)
-
-    def rows(self, answer: object) -> list[int]:
-        assert isinstance(answer, memlane.SearchResult)
-        return [int(hit.memory.memory_id) for hit in answer]
+    def search(self, query: Query) -> list[Found]:
+        found = self._search(query.user_id, embedding=query.vector, top_k=TOP_K)
+        return [(int(hit.memory.memory_id), hit.score, hit.memory.content) for hit in found]
 
     def version(self) -> str:
         return package_version("memlane")
@@ -87,29 +85,27 @@ class MemlaneIndex:
     title = "memlane, user index"
     kind = "engine"
     settings = (
-        "`memlane_core.index.UserIndex`; deleted rows stand in the blocks as tombstones; a hit holds its memory as "
-        "bytes, ready to be sent (Qdrant Edge's, too, holds its payload in its own form: both become Python objects "
-        "when looked at)"
+        "`memlane_core.index.UserIndex` with the server's records; deleted rows stand in the blocks as tombstones; the "
+        "time includes decoding the five memories whole"
     )
 
     def load(self, corpus: Corpus, folder: Path) -> None:
         kernels.warm_up()
         now = int(time.time())
-        self._index = UserIndex(corpus.dimension, 2**20 * 512 + len(corpus) * _ROW_BYTES, JsonRecords())
+        self._index = UserIndex(corpus.dimension, 2**20 * 512 + len(corpus) * _ROW_BYTES, MemoryRecords())
         for user in range(corpus.users):
             rows, user_id = stored_rows(corpus, user, now), corpus.user_id(user)
             gone = [row.memory.memory_id for row in rows if row.is_deleted]
             self._index.put_user(TENANT, user_id, rows, len(corpus))
             self._index.apply(TENANT, user_id, (), gone, len(corpus) + 1)
 
-    def search(self, query: Query) -> list[Hit]:
+    def search(self, query: Query) -> list[Found]:
         block = self._index.get(TENANT, query.user_id)
         if block is None:
             raise LookupError(f"{query.user_id} is not in the index")
-        return block.search(SearchQuery(query.vector, None, TOP_K, time.time()))
-
-    def rows(self, answer: list[Hit]) -> list[int]:
-        return [int(hit.memory.memory_id) for hit in answer]
+        hits = block.search(SearchQuery(query.vector, None, TOP_K, time.time()))
+        scored = [(hit.memory, hit.score) for hit in hits]
+        return [(int(memory.memory_id), score, memory.content) for memory, score in scored]
 
     def version(self) -> str:
         return package_version("memlane")

@@ -1,13 +1,17 @@
 """What each contender has to be able to do."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from .corpus import Corpus, Query
 
 Kind = Literal["service", "engine", "reference"]
 """A service is reached over a socket; an engine runs inside the calling process, behind a user filter; a reference
 answers less than was asked and shows what is left to gain."""
+
+
+Found = tuple[int, float, str]
+"""Row, score (the more the better) and text of a memory, as Python's own values."""
 
 
 class Peer(Protocol):
@@ -25,13 +29,9 @@ class Peer(Protocol):
         """Start it, store every row with user, text and deletion flag, and build its indexes."""
         ...
 
-    def search(self, query: Query) -> Any:
-        """The user's five nearest memories that are not deleted, with id, score and text, in whatever
-        form the client hands them over. This is what is timed."""
-        ...
-
-    def rows(self, answer: Any) -> list[int]:
-        """Row numbers in an answer, best first. Not timed."""
+    def search(self, query: Query) -> list[Found]:
+        """The user's five nearest memories that are not deleted, best first. This is what is timed: what a client hands
+        over in a form of its own is read in here."""
         ...
 
     def version(self) -> str: ...

@@ -12,6 +12,7 @@ from pgvector import Vector
 from pgvector.psycopg import register_vector
 
 from .corpus import TOP_K, Corpus, Query
+from .peer import Found
 
 _SETTINGS = {
     "shared_buffers": "'1GB'",
@@ -88,7 +89,7 @@ class Postgres:
         connection.execute("SET plan_cache_mode = force_generic_plan")
         self._cursor = connection.cursor(binary=True)
 
-    def search(self, query: Query) -> list[tuple[int, str, float]]:
+    def search(self, query: Query) -> list[Found]:
         # The inner product: the vectors are of unit length, and it is the cheaper of the two.
         found: list[tuple[int, str, float]] = self._cursor.execute(
             "SELECT id, content, embedding <#> %b AS distance FROM memories "
@@ -96,10 +97,7 @@ class Postgres:
             (query.vector, query.user_id),
             prepare=True,
         ).fetchall()
-        return found
-
-    def rows(self, answer: list[tuple[int, str, float]]) -> list[int]:
-        return [row[0] for row in answer]
+        return [(row, -distance, content) for row, content, distance in found]
 
     def version(self) -> str:
         assert self._connection is not None

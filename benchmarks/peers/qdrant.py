@@ -24,7 +24,7 @@ from qdrant_edge import (
 )
 
 from .corpus import TOP_K, Corpus, Query
-from .peer import folder_bytes
+from .peer import Found, folder_bytes
 
 _BATCH = 2_000
 _PAYLOAD = ["text"]
@@ -71,7 +71,7 @@ class QdrantEdge:
         shard.optimize()
         self._live = FieldCondition("deleted", match=MatchValue(0))
 
-    def search(self, query: Query) -> list[ScoredPoint]:
+    def search(self, query: Query) -> list[Found]:
         assert self._shard is not None
         user = FieldCondition("user_id", match=MatchValue(query.user_id))
         found: list[ScoredPoint] = self._shard.query(
@@ -82,10 +82,7 @@ class QdrantEdge:
                 with_payload=_PAYLOAD,
             )
         )
-        return found
-
-    def rows(self, answer: list[ScoredPoint]) -> list[int]:
-        return [int(point.id) for point in answer]
+        return [(point.id, point.score, point.payload["text"]) for point in found]
 
     def version(self) -> str:
         return f"qdrant-edge-py {package_version('qdrant-edge-py')}"

@@ -11,7 +11,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from memlane_core.adapters.local_embedder import DIMENSION
 from ..report import SEED
 from ..timing import no_collector, percentiles
 from .corpus import Corpus, Query, make, recall
-from .peer import Kind, Peer
+from .peer import Found, Kind, Peer
 from .report import Measured, Missing, Outcome, keep, table
 
 USERS = 200
@@ -73,7 +72,7 @@ class Asker:
     peer: Peer
     corpus: Corpus
     load_seconds: float
-    answers: list[Any] = field(default_factory=list)
+    answers: list[list[Found]] = field(default_factory=list)
     failure: str = ""
     burst: int = BURST
     """Calls in a row in each round."""
@@ -88,7 +87,7 @@ class Asker:
         try:
             self.answers.append(self.peer.search(query))
         # Whatever a library raises, the others' rounds go on; the report names it.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001 - the report names it
             self.failure = f"failed at call {self._next}: {one_line(error)}"
 
     def begin(self) -> None:
@@ -102,7 +101,7 @@ class Asker:
         return float(
             np.mean(
                 [
-                    recall(self.peer.rows(answer), queries[n % len(queries)].expected)
+                    recall([row for row, _, _ in answer], queries[n % len(queries)].expected)
                     for n, answer in enumerate(self.answers)
                 ]
             )
@@ -175,7 +174,7 @@ def measure(
                 asker = load(name, corpus, folder, stack, ceil(60 * loading_minutes * _SHARE_OF_ONE))
                 median = warm_up(asker)
             # The edge of the program: one that cannot start is named, the others go on.
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:  # noqa: BLE001 - the report names it
                 outcomes.append(Missing(name, one_line(error)))
                 say(f"{name}: left out: {outcomes[-1]}")
                 continue

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from benchmarks import suite
 from benchmarks.peers import run
 from benchmarks.peers.corpus import TOP_K, Corpus, Query, make, recall
-from benchmarks.peers.peer import Peer
+from benchmarks.peers.peer import Found, Peer
 from benchmarks.peers.report import (
     Measured,
     Missing,
@@ -184,14 +185,11 @@ class Exact:
     def load(self, corpus: Corpus, folder: Path) -> None:
         self.corpus = corpus
 
-    def search(self, query: Query) -> list[int]:
+    def search(self, query: Query) -> list[Found]:
         self.calls += 1
         if self.calls == self.breaks_at:
             raise ConnectionError("gone\naway")
-        return sorted(query.expected)
-
-    def rows(self, answer: list[int]) -> list[int]:
-        return answer
+        return [(row, 1.0, "") for row in sorted(query.expected)]
 
     def version(self) -> str:
         return "1"
@@ -204,8 +202,8 @@ class Exact:
 
 
 class Careless(Exact):
-    def search(self, query: Query) -> list[int]:
-        return [*sorted(query.expected)[:4], -1]
+    def search(self, query: Query) -> list[Found]:
+        return [(row, 1.0, "") for row in (*sorted(query.expected)[:4], -1)]
 
 
 class Breaking(Exact):
@@ -283,8 +281,12 @@ def test_an_adapter_finds_the_users_nearest_that_are_not_deleted(name: str, tmp_
     try:
         peer.load(corpus, tmp_path)
         for query in corpus.queries:
-            found = peer.rows(peer.search(query))
+            answer = peer.search(query)
+            found = [row for row, _, _ in answer]
             assert len(found) == TOP_K
+            assert all(before - after >= -1e-5 for (_, before, _), (_, after, _) in pairwise(answer))
+            if peer.kind != "reference":
+                assert [text for _, _, text in answer] == [corpus.text(row) for row in found]
             assert set(found) == query.expected
             scores = corpus.vectors[found] @ query.vector
             assert np.all(np.diff(scores) <= 1e-5), "best first"
