@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	memlane "github.com/memlane/memlane/clients/go"
-	"github.com/memlane/memlane/clients/go/internal/memlanetest"
 	"github.com/memlane/memlane/clients/go/memlanev1"
 )
 
@@ -39,19 +38,10 @@ func TestChatStreamsATurn(t *testing.T) {
 	pieces := []string{"您有", "两个孩子，", "I have noted that."}
 	model := httptest.NewServer(speak(pieces...))
 	defer model.Close()
-	server, err := memlanetest.Start(map[string]string{
+	client := dialOwn(t, map[string]string{
 		"MEMLANE_CHAT__BASE_URL": model.URL + "/v1", "MEMLANE_CHAT__MODEL": "spoken", "MEMLANE_CHAT__API_KEY": "none",
 		"MEMLANE_MEMORY__DECIDER": "rules",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Stop()
-	client, err := memlane.Dial(server.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 
 	user := newUser()
 	if _, err := client.Remember(limited(t), memlane.RememberFacts(user, "有两个孩子")); err != nil {

@@ -96,6 +96,26 @@ func dialTo(t testing.TB, address string, options ...memlane.Option) *memlane.Cl
 	return client
 }
 
+// dialOwn gives a client of a server of the test's own, in plain text, with these settings.
+func dialOwn(t testing.TB, settings map[string]string) *memlane.Client {
+	t.Helper()
+	server, err := memlanetest.Start(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := memlane.Dial(server.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 // proxied gives a proxy in front of the server.
 func proxied(t testing.TB) *memlanetest.Proxy {
 	t.Helper()

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	memlane "github.com/memlane/memlane/clients/go"
-	"github.com/memlane/memlane/clients/go/internal/memlanetest"
 	"github.com/memlane/memlane/clients/go/memlanev1"
 )
 
@@ -194,16 +193,7 @@ func TestACancellationWithAReasonIsTheServersOwnWord(t *testing.T) {
 // A real server with hardly any room, and more calls at once than it reads.
 func TestAFloodMeetsAnswersAndOverloadsOnly(t *testing.T) {
 	const callers, callsEach = 64, 32
-	server, err := memlanetest.Start(map[string]string{"MEMLANE_SERVER__MAX_WAITING_CALLS": "2"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Stop()
-	client, err := memlane.Dial(server.Address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := dialOwn(t, map[string]string{"MEMLANE_SERVER__MAX_WAITING_CALLS": "2"})
 	echo := func(ctx context.Context, client *memlane.Client) error {
 		_, err := client.Echo(ctx, &memlanev1.EchoRequest{Payload: []byte("突发 burst")})
 		return err

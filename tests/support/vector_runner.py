@@ -5,6 +5,7 @@ import json
 import secrets
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -14,6 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 import memlane
 from memlane._calls import Call
 from memlane._methods import METHODS, Method
+from memlane._sync import make_stub
 from memlane.errors import from_rpc
 from memlane.v1 import (
     compliance_service_pb2,
@@ -54,9 +56,10 @@ class StepFailed(AssertionError):
 class Runner:
     """Runs vectors against one server."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, **options: Any) -> None:
+        """`options` of memlane.Client: TLS and token, where the server asks for them."""
         # The vectors say themselves how fresh they read.
-        self._client = memlane.Client(target, read_your_writes=False)
+        self._client = memlane.Client(target, read_your_writes=False, **options)
 
     def __enter__(self) -> "Runner":
         return self
@@ -144,15 +147,13 @@ class Runner:
 
     def _call_raw(self, method: Method, body: bytes) -> Any:
         """Bytes as they are; the client itself can only send messages."""
-        shape = "unary_stream" if method.server_streaming else "unary_unary"
-        stub = getattr(self._client._channel, shape)(
-            method.path, request_serializer=None, response_deserializer=method.deserialize
-        )
+        stub = make_stub(self._client._channel, replace(method, serialize=bytes))
+        metadata = self._client._core.options.call_metadata()
         try:
-            answer = stub(body, timeout=_CALL_SECONDS)
+            answer = stub(body, timeout=_CALL_SECONDS, metadata=metadata)
             return [MessageToDict(m) for m in answer] if method.server_streaming else MessageToDict(answer)
         except grpc.RpcError as failure:
-            raise from_rpc(failure, "") from failure
+            raise from_rpc(failure) from failure
 
 
 class _Feed:

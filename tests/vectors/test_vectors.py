@@ -3,26 +3,19 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import grpc
 import pytest
-from google.protobuf.json_format import MessageToDict
 
 import memlane
-from memlane._methods import Method
-from memlane._sync import make_stub
-from memlane.errors import from_rpc
 from memlane.v1 import error_reason_pb2
 from tests.support import wire_vectors
 from tests.support.memlane_server import running_server
-from tests.support.secure_server import SecureServer, running_secure_server
+from tests.support.secure_server import running_secure_server
 from tests.support.vector_runner import RPCS, Runner, StepFailed
 from tests.support.wire_vectors import CAPABILITIES, VECTORS, Step, Vector, VectorError, differences, expand
 
-CALL_SECONDS = 30.0
 PATHS = wire_vectors.paths()
 VECTORS_BY_NAME = {path.stem: Vector.load(path) for path in PATHS}
 
@@ -60,32 +53,14 @@ NOT_BY_REQUEST = {
 """Reasons that no request to a healthy server with all scopes can provoke, and why."""
 
 
-class SecureRunner(Runner):
-    """Runs vectors against a server with TLS and tokens, with a token that may do everything."""
-
-    def __init__(self, server: SecureServer) -> None:
-        tls = memlane.TLS(root_certificates=server.authority.pem)
-        self._client = memlane.Client(
-            server.target, tls=tls, token=server.token("bank"), read_your_writes=False
-        )
-
-    def _call_raw(self, method: Method, body: bytes) -> Any:
-        """As without credentials, with the token: the client itself can only send messages."""
-        stub = make_stub(self._client._channel, replace(method, serialize=bytes))
-        metadata = self._client._core.options.call_metadata()
-        try:
-            answer = stub(body, timeout=CALL_SECONDS, metadata=metadata)
-            return [MessageToDict(m) for m in answer] if method.server_streaming else MessageToDict(answer)
-        except grpc.RpcError as failure:
-            raise from_rpc(failure) from failure
-
-
 @pytest.fixture(scope="module", params=["plain", "secure"])
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     directory = tmp_path_factory.mktemp("vectors")
     if request.param == "secure":
-        with running_secure_server(directory) as secure, SecureRunner(secure) as runner:
-            yield runner
+        with running_secure_server(directory) as secure:
+            tls = memlane.TLS(root_certificates=secure.authority.pem)
+            with Runner(secure.target, tls=tls, token=secure.token("bank")) as runner:
+                yield runner
     else:
         with running_server(directory / "data") as server, Runner(server.address) as runner:
             yield runner

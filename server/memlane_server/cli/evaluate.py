@@ -1,22 +1,26 @@
-"""`memlane eval`: how well extraction, decisions and retrieval do, on files of cases."""
+"""`memlane eval`: how well extraction, decisions and retrieval do, on files of cases.
+
+Kernels and language models are imported where they are used: every `memlane` command imports this module.
+"""
 
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from memlane_core.domain.errors import MemlaneError
-from memlane_core.evaluation import decisions, extraction, locomo, retrieval, returning
 
 from ..config import Settings
-from ..models import Minds, minds
 from .connection import console, errors, fail
 from .operate import Config, load_or_fail
+
+if TYPE_CHECKING:
+    from ..models import Minds
 
 app = typer.Typer(help="Measure on files of cases (JSONL).", no_args_is_help=True)
 
@@ -35,8 +39,9 @@ Report = Callable[[int, int], None]
 @app.command(name="decisions")
 def decide(cases: Cases, out: Out, decider: WhoDecides = Decider.RULES, config: Config = None) -> None:
     """Decide each case's new fact; rows {"id", "action", "target_id"}."""
+    from memlane_core.evaluation import decisions
 
-    async def run(mind: Minds, report: Report) -> None:
+    async def run(mind: "Minds", report: Report) -> None:
         predictions = await decisions.evaluate(
             decisions.load_cases(cases), mind.decider, mind.embedder, report
         )
@@ -48,8 +53,9 @@ def decide(cases: Cases, out: Out, decider: WhoDecides = Decider.RULES, config: 
 @app.command(name="extraction")
 def extract(cases: Cases, out: Out, decider: WhoDecides = Decider.RULES, config: Config = None) -> None:
     """Extract each conversation's facts; rows {"id", "memories": [{"content", "ttl_days"}]}."""
+    from memlane_core.evaluation import extraction
 
-    async def run(mind: Minds, report: Report) -> None:
+    async def run(mind: "Minds", report: Report) -> None:
         rows = await extraction.evaluate(extraction.load_cases(cases), mind.extractor, report)
         extraction.write_predictions(rows, out)
 
@@ -59,8 +65,9 @@ def extract(cases: Cases, out: Out, decider: WhoDecides = Decider.RULES, config:
 @app.command(name="retrieval")
 def retrieve(cases: Cases, out: Out, decider: WhoDecides = Decider.RULES, config: Config = None) -> None:
     """Search each user's memories for each query; rows {"id", "ids"}."""
+    from memlane_core.evaluation import extraction, retrieval
 
-    async def run(mind: Minds, report: Report) -> None:
+    async def run(mind: "Minds", report: Report) -> None:
         rows = await retrieval.evaluate(retrieval.load_cases(cases), mind.embedder, report)
         extraction.write_predictions(rows, out)
 
@@ -70,8 +77,9 @@ def retrieve(cases: Cases, out: Out, decider: WhoDecides = Decider.RULES, config
 @app.command(name="returning")
 def replay(cases: Cases, out: Out, decider: WhoDecides = Decider.RULES, config: Config = None) -> None:
     """Replay returning customers without memory and with it; JSON with `rounds_saved` per customer."""
+    from memlane_core.evaluation import returning
 
-    async def run(mind: Minds, report: Report) -> None:
+    async def run(mind: "Minds", report: Report) -> None:
         result = await returning.evaluate(
             returning.load_cases(cases), mind.extractor, mind.decider, mind.embedder, report
         )
@@ -89,8 +97,9 @@ def long_conversations(
     config: Config = None,
 ) -> None:
     """Evidence recall on LoCoMo, whose file you bring yourself (its licence is non-commercial)."""
+    from memlane_core.evaluation import locomo
 
-    async def run(mind: Minds, report: Report) -> None:
+    async def run(mind: "Minds", report: Report) -> None:
         result = await locomo.evaluate(locomo.load(path), mind.embedder, report)
         if out is not None:
             _write(out, result)
@@ -100,11 +109,13 @@ def long_conversations(
 
 
 def _measure(
-    run: Callable[[Minds, Report], Coroutine[Any, Any, None]],
+    run: Callable[["Minds", Report], Coroutine[Any, Any, None]],
     decider: Decider,
     config: Path | None,
     out: Path | None,
 ) -> None:
+    from ..models import minds
+
     settings: Settings = load_or_fail(config)
     settings.memory.decider = decider.value
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

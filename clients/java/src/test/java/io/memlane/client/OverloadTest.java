@@ -53,12 +53,7 @@ import org.junit.jupiter.api.io.TempDir;
 class OverloadTest {
   private static final int CALLERS = 64;
   private static final int CALLS_EACH = 32;
-  private static final ChatRequest CHAT =
-      ChatRequest.newBuilder()
-          .setUserId("c-1001")
-          .setSessionId("s-7")
-          .setMessage(Values.user("帮我看看新的方案"))
-          .build();
+  private static final ChatRequest CHAT = StreamsTest.CHAT;
 
   /** What the server does with each call. */
   private volatile Consumer<StreamObserver<?>> script = OverloadTest::refuse;

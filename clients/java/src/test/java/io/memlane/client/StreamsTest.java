@@ -40,7 +40,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @ExtendWith(SharedServer.Resolver.class)
 class StreamsTest {
-  private static final ChatRequest CHAT =
+  static final ChatRequest CHAT =
       ChatRequest.newBuilder()
           .setUserId("c-1001")
           .setSessionId("s-7")
