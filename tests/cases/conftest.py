@@ -2,7 +2,7 @@
 
 import itertools
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import grpc
@@ -18,7 +18,8 @@ from memlane.v1 import (
     session_service_pb2,
     session_service_pb2_grpc,
 )
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 
 
 class Api:
@@ -67,8 +68,10 @@ class Api:
         response: memory_service_pb2.RememberResponse = self.memory.Remember(request, timeout=60)
         return response
 
-    def create(self, user_id: str, content: str, ttl_seconds: int = 0) -> memory_pb2.Memory:
-        request = memory_service_pb2.CreateMemoryRequest(user_id=user_id, content=content)
+    def create(
+        self, user_id: str, content: str, ttl_seconds: int = 0, metadata: Mapping[str, str] | None = None
+    ) -> memory_pb2.Memory:
+        request = memory_service_pb2.CreateMemoryRequest(user_id=user_id, content=content, metadata=metadata)
         if ttl_seconds:
             request.ttl.FromSeconds(ttl_seconds)
         memory: memory_pb2.Memory = self.memory.CreateMemory(request, timeout=30).memory
@@ -145,7 +148,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, clock_file: Path) -> Iterat
         # Only what a test asks for may remove what has expired.
         "MEMLANE_RETENTION__SWEEP_EVERY_SECONDS": "86400",
     }
-    with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
         yield process
 
 

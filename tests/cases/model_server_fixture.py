@@ -12,7 +12,8 @@ from typing import Any
 import grpc
 from google.rpc import error_details_pb2, status_pb2
 
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 from tests.support.openai_stub import Chat, Embeddings, OpenAIStub, Reply, Request
 
 API_KEY = "sk-scripted-0f9c1e"
@@ -41,7 +42,7 @@ def settings(stub: OpenAIStub, clock_file: Path, **more: str) -> dict[str, str]:
 def scripted_server(
     data_dir: Path, stub: OpenAIStub, clock_file: Path, **more: str
 ) -> Iterator[ServerProcess]:
-    with running_server(data_dir, settings(stub, clock_file, **more)) as process:
+    with running_forked_server(data_dir, settings(stub, clock_file, **more)) as process:
         yield process
 
 

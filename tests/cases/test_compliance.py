@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from memlane.v1 import compliance_service_pb2, memory_pb2, memory_service_pb2, session_service_pb2
 from memlane_core.services.receipts import Receipt
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import ForkedServer, running_forked_server
+from tests.support.memlane_server import ServerProcess
 from tests.support.openai_stub import After, Chat
 from tests.support.openai_stub.fixtures import openai_stub  # noqa: F401 - a fixture
 from tests.support.openai_stub.server import OpenAIStub
@@ -208,7 +209,7 @@ def test_a_legal_hold_hides_and_keeps_until_it_is_released(api: Api, server: Ser
 
 
 def test_B29_nothing_grows_back_after_a_restart(tmp_path: Path) -> None:
-    server = ServerProcess(tmp_path / "data")
+    server = ForkedServer(tmp_path / "data")
     try:
         server.start()
         with server.channel() as channel:
@@ -245,7 +246,7 @@ def test_B29_work_under_way_writes_nothing_for_a_forgotten_user(
     openai_stub: OpenAIStub,  # noqa: F811
 ) -> None:
     settings = {"MEMLANE_CHAT__BASE_URL": openai_stub.base_url, "MEMLANE_CHAT__MODEL": "stub"}
-    with running_server(tmp_path / "data", settings) as server, server.channel() as channel:
+    with running_forked_server(tmp_path / "data", settings) as server, server.channel() as channel:
         api = Api(channel, tmp_path / "clock")
         user = api.fresh()
         fact = {"source": 1, "subject": "user", "text": "The user keeps three parrots."}

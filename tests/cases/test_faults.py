@@ -315,6 +315,7 @@ def test_B46_nothing_goes_on_after_the_caller_left(
     if how == "cancel":
         call.cancel()
     assert call.done() or call.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    until(asked.left)  # The server knows that its caller left.
     gate.open()
     assert api.texts(user) == []
 

@@ -11,6 +11,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from memlane.v1 import memory_service_pb2
+from tests.support.forked_server import ForkedServer
 from tests.support.memlane_server import ServerProcess
 
 from .conftest import Api
@@ -18,7 +19,8 @@ from .conftest import Api
 
 def test_B44_a_page_is_capped_by_bytes(api: Api) -> None:
     user = api.fresh()
-    wanted = {api.create(user, f"第 {n} 条" + "中" * 660).memory_id for n in range(560)}
+    metadata = {f"k{n}": "v" * 900 for n in range(4)}
+    wanted = {api.create(user, f"第 {n} 条" + "中" * 660, metadata=metadata).memory_id for n in range(220)}
     found: set[str] = set()
     token, pages = "", 0
     while True:
@@ -65,7 +67,7 @@ def engine_of(server: ServerProcess) -> list[int]:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[ServerProcess]:
-    server = ServerProcess(tmp_path / "data").start()
+    server = ForkedServer(tmp_path / "data").start()
     try:
         yield server
     finally:

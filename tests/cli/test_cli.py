@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from memlane_server.cli import connection
 from memlane_server.cli.main import app
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -31,7 +32,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_server(tmp_path_factory.mktemp("memlane") / "data") as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data") as process:
         yield process
 
 

@@ -11,7 +11,8 @@ import pytest
 import memlane
 from memlane_server.principal import SCOPES
 from tests.support.console_visitor import Page, Visitor
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 
 SECRET = "a-console-secret-of-more-than-32-bytes"
 _ALL = " ".join(sorted(SCOPES))
@@ -28,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         "MEMLANE_AUTH__LEEWAY_SECONDS": "0",
         "MEMLANE_LOG__LEVEL": "debug",
     }
-    with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
         yield process
         # A browser that keeps its connection open does not hold up the end.
         with Visitor(process.console) as visitor:

@@ -16,7 +16,8 @@ from memlane import RememberMode
 from memlane_server.console.languages import TEXTS
 from tests.cases.model_server_fixture import model
 from tests.support.console_visitor import Page, Visitor
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 from tests.support.openai_stub import OpenAIStub, Status
 
 _PATIENCE_SECONDS = 30.0
@@ -50,7 +51,7 @@ def server(
         "MEMLANE_CHAT__MODEL": "scripted",
         "MEMLANE_INGESTION__MAX_ATTEMPTS": "1",
     }
-    with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
         yield process
 
 

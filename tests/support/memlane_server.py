@@ -8,10 +8,29 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import IO, Protocol
 
 import grpc
 
-_START_SECONDS = 60.0
+_START_SECONDS = 150.0
+
+
+class Running(Protocol):
+    """What is asked of a started process; subprocess.Popen is one."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def stdout(self) -> IO[bytes] | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, sig: int) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 class ServerProcess:
@@ -31,7 +50,7 @@ class ServerProcess:
         self._settings = dict(settings or {})
         self._command = command
         self._start_seconds = start_seconds
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
         self.address = ""
         self.console = ""
         """Address of the operator's page, where it is switched on."""
@@ -55,8 +74,12 @@ class ServerProcess:
             "MEMLANE_INDEX__BUDGET_MIB": "512",
             **self._settings,
         }
+        self._process = self.launch(environment)
+
+    def launch(self, environment: Mapping[str, str]) -> Running:
+        """Start the process with standard output in a pipe and standard error in the log."""
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, *self._command],
                 env=environment,
                 stdout=subprocess.PIPE,
@@ -82,7 +105,7 @@ class ServerProcess:
         self.kill()
         raise AssertionError(f"the server did not start:\n{self.log.read_text(errors='replace')[-4000:]}")
 
-    def wait(self, timeout_seconds: float = 30.0) -> int:
+    def wait(self, timeout_seconds: float = 60.0) -> int:
         """Exit code, once the process has ended."""
         assert self._process is not None
         return self._process.wait(timeout_seconds)

@@ -13,7 +13,8 @@ from memlane_server.auth.example_certificates import Authority
 from memlane_server.auth.issuing import PrivateKey
 from memlane_server.principal import SCOPES
 from tests.support.credentials import AUDIENCE, ISSUER, signed
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 
 ALL_SCOPES = " ".join(sorted(SCOPES))
 
@@ -61,5 +62,5 @@ def running_secure_server(
         "MEMLANE_AUTH__AUDIENCE": AUDIENCE,
         **(settings or {}),
     }
-    with running_server(directory / "data", all_settings) as process:
+    with running_forked_server(directory / "data", all_settings) as process:
         yield SecureServer(process, authority, key, directory)

@@ -6,14 +6,15 @@ from pathlib import Path
 import grpc
 import pytest
 
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     clock: Path = tmp_path_factory.mktemp("clock") / "offset"
     settings = {"MEMLANE_CLOCK_OFFSET_FILE": str(clock), "MEMLANE_INDEX__BUDGET_MIB": "2048"}
-    with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
         yield process
 
 

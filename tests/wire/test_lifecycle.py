@@ -14,6 +14,7 @@ import grpc
 import pytest
 
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
+from tests.support.forked_server import ForkedServer, running_forked_server
 from tests.support.memlane_server import ServerProcess, running_server
 from tests.support.openai_stub import After, Chat
 from tests.support.openai_stub.fixtures import openai_stub  # noqa: F401 - a fixture
@@ -36,7 +37,7 @@ def run(data_dir: Path, *arguments: str, **settings: str) -> subprocess.Complete
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=150,
         check=False,
     )
 
@@ -123,7 +124,7 @@ def test_sigterm_ends_an_open_stream(tmp_path: Path) -> None:
 
 def test_B41_a_second_server_on_the_same_data_ends_and_touches_nothing(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    with running_server(data) as server, server.channel() as channel:
+    with running_forked_server(data) as server, server.channel() as channel:
         create(channel, "事实一")
         texts(channel)
         os.kill(server.pid, signal.SIGSTOP)  # so that what changes is not its own work
@@ -139,9 +140,11 @@ def test_B41_a_second_server_on_the_same_data_ends_and_touches_nothing(tmp_path:
         assert texts(channel) == {"事实一", "fact two"}
 
 
-@pytest.mark.parametrize("end", ["terminate", "kill"])
-def test_B40_B41_a_restart_keeps_everything_and_answers_at_once(tmp_path: Path, end: str) -> None:
-    server = ServerProcess(tmp_path / "data")
+@pytest.mark.parametrize(("kind", "end"), [(ServerProcess, "terminate"), (ForkedServer, "kill")])
+def test_B40_B41_a_restart_keeps_everything_and_answers_at_once(
+    tmp_path: Path, kind: type[ServerProcess], end: str
+) -> None:
+    server = kind(tmp_path / "data")
     kept: set[str] = set()
     try:
         for life in range(2):
@@ -229,7 +232,7 @@ def test_another_embedder_than_the_data_was_made_with_is_refused(
 ) -> None:
     """Also where the dimension happens to be the same: vectors of two models must never be compared."""
     data = tmp_path / "data"
-    with running_server(data) as server, server.channel() as channel:
+    with running_forked_server(data) as server, server.channel() as channel:
         create(channel, "事实一")
     other = run(
         data,
@@ -244,5 +247,5 @@ def test_another_embedder_than_the_data_was_made_with_is_refused(
     assert "text-embedding-other" in other.stderr, other.stderr
     stored = re.search(r"made with \w+(?: \w+)* (\S+), this process has (\S+)", other.stderr)
     assert stored is not None and stored[1] != stored[2], other.stderr
-    with running_server(data) as server, server.channel() as channel:
+    with running_forked_server(data) as server, server.channel() as channel:
         assert texts(channel) == {"事实一"}

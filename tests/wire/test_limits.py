@@ -15,7 +15,7 @@ from grpc_status import rpc_status
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
 from memlane_server.auth import AuthSettings, issuing
 from memlane_server.principal import Principal
-from tests.support.memlane_server import running_server
+from tests.support.forked_server import running_forked_server
 from tests.support.refusals import refused
 
 SECRET = "a-development-secret-for-the-tests-of-limits"
@@ -36,7 +36,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "MEMLANE_LIMITS__TENANTS": json.dumps(LIMITS),
         "MEMLANE_SERVER__MAX_CONCURRENT_CALLS": "8",
     }
-    with running_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data", settings) as process:
         yield process.address
 
 

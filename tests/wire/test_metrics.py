@@ -4,14 +4,14 @@ import urllib.request
 from pathlib import Path
 
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
-from tests.support.memlane_server import running_server
+from tests.support.forked_server import running_forked_server
 from tests.support.ports import free_port
 
 
 def test_decisions_and_guards_are_counted(tmp_path: Path) -> None:
     port = free_port()
     with (
-        running_server(tmp_path / "data", {"MEMLANE_METRICS__PORT": str(port)}) as server,
+        running_forked_server(tmp_path / "data", {"MEMLANE_METRICS__PORT": str(port)}) as server,
         server.channel() as channel,
     ):
         stub = memory_service_pb2_grpc.MemoryServiceStub(channel)

@@ -6,7 +6,7 @@ from pathlib import Path
 import grpc
 
 from memlane.v1 import diagnostics_service_pb2, diagnostics_service_pb2_grpc
-from tests.support.memlane_server import running_server
+from tests.support.forked_server import running_forked_server
 
 CALLS = 2000
 
@@ -14,7 +14,7 @@ CALLS = 2000
 def test_a_burst_beyond_the_waiting_room_is_refused_and_forgotten(tmp_path: Path) -> None:
     payload = "突发 burst".encode()
     with (
-        running_server(tmp_path / "data", {"MEMLANE_SERVER__MAX_WAITING_CALLS": "2"}) as server,
+        running_forked_server(tmp_path / "data", {"MEMLANE_SERVER__MAX_WAITING_CALLS": "2"}) as server,
         server.channel() as channel,
     ):
         echo = diagnostics_service_pb2_grpc.DiagnosticsServiceStub(channel).Echo

@@ -20,6 +20,7 @@ from memlane.v1 import (
     rule_service_pb2,
     session_service_pb2,
 )
+from tests.support.forked_server import ForkedServer
 from tests.support.memlane_server import ServerProcess
 
 SERVICES = {
@@ -83,7 +84,7 @@ def test_health_of_an_unknown_service(channel: grpc.Channel) -> None:
 
 
 def test_a_watcher_is_told_of_the_end(tmp_path: Path) -> None:
-    server = ServerProcess(tmp_path / "data")
+    server = ForkedServer(tmp_path / "data")
     try:
         server.start()
         with server.channel() as channel:

@@ -29,7 +29,8 @@ from memlane_server.auth import AuthSettings, issuing
 from memlane_server.health import SERVICES
 from memlane_server.principal import Principal
 from tests.cases.model_server_fixture import model, settings
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 from tests.support.openai_stub import Chat, Embeddings, OpenAIStub, Raw, Status
 from tests.support.otlp_receiver import OtlpReceiver, attributes, otlp_receiver
 from tests.support.ports import free_port
@@ -84,7 +85,7 @@ def observed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Observed]:
             # Exported while the test waits, not only at the end.
             "OTEL_BSP_SCHEDULE_DELAY": "100",
         }
-        with running_server(tmp_path_factory.mktemp("memlane") / "data", given) as server:
+        with running_forked_server(tmp_path_factory.mktemp("memlane") / "data", given) as server:
             yield Observed(server, stub, receiver, port)
 
 

@@ -169,7 +169,8 @@ const (
 	// Example: The user closes the page while Chat streams.
 	ErrorReason_ERROR_REASON_CANCELLED ErrorReason = 27
 	// Status RESOURCE_EXHAUSTED.
-	// Cause: More calls run at once than the server takes; refused at once, before any work.
+	// Cause: More calls run at once than the server takes; refused at once, before any work. A server that is too busy to
+	// read a call ends it as CANCELLED without details; memlane's clients report that with this reason.
 	// Remedy: Repeat with a growing pause, spread over the replicas.
 	// Example: A burst above the limit of concurrent calls.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 28

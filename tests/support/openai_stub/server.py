@@ -29,6 +29,13 @@ class Request:
     """Monotonic seconds of its arrival."""
     gone: threading.Event = field(default_factory=threading.Event)
     """Set when the client left before its answer was complete."""
+    connection: socket.socket | None = field(default=None, repr=False, compare=False)
+
+    def left(self) -> bool:
+        """Whether the client has hung up, asked while a reply is still being made up."""
+        assert self.connection is not None
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return bool(readable) and not self.connection.recv(1, socket.MSG_PEEK)
 
 
 class Endpoint:
@@ -132,7 +139,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.path, headers, json.loads(body or b"{}"), time.monotonic())
+        request = Request(
+            self.path, headers, json.loads(body or b"{}"), time.monotonic(), connection=self.connection
+        )
         endpoint = self.server.stub.endpoint(self.path)
         if endpoint is None:
             reply: Reply = Status(404, f"no such path {self.path}")

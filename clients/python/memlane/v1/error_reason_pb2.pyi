@@ -189,7 +189,8 @@ class _ErrorReasonEnumTypeWrapper(google.protobuf.internal.enum_type_wrapper._En
     """
     ERROR_REASON_OVERLOADED: _ErrorReason.ValueType  # 28
     """Status RESOURCE_EXHAUSTED.
-    Cause: More calls run at once than the server takes; refused at once, before any work.
+    Cause: More calls run at once than the server takes; refused at once, before any work. A server that is too busy to
+    read a call ends it as CANCELLED without details; memlane's clients report that with this reason.
     Remedy: Repeat with a growing pause, spread over the replicas.
     Example: A burst above the limit of concurrent calls.
     """
@@ -432,7 +433,8 @@ Example: The user closes the page while Chat streams.
 """
 ERROR_REASON_OVERLOADED: ErrorReason.ValueType  # 28
 """Status RESOURCE_EXHAUSTED.
-Cause: More calls run at once than the server takes; refused at once, before any work.
+Cause: More calls run at once than the server takes; refused at once, before any work. A server that is too busy to
+read a call ends it as CANCELLED without details; memlane's clients report that with this reason.
 Remedy: Repeat with a growing pause, spread over the replicas.
 Example: A burst above the limit of concurrent calls.
 """
