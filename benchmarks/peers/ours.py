@@ -86,7 +86,7 @@ class MemlaneIndex:
     kind = "engine"
     settings = (
         "`memlane_core.index.UserIndex` with the server's records; deleted rows stand in the blocks as tombstones; the "
-        "time includes decoding the five memories whole"
+        "time includes parsing the five memories' messages"
     )
 
     def load(self, corpus: Corpus, folder: Path) -> None:
@@ -104,7 +104,7 @@ class MemlaneIndex:
         if block is None:
             raise LookupError(f"{query.user_id} is not in the index")
         hits = block.search(SearchQuery(query.vector, None, TOP_K, time.time()))
-        scored = [(hit.memory, hit.score) for hit in hits]
+        scored = [(MemoryRecords.message(hit.record), hit.score) for hit in hits]
         return [(int(memory.memory_id), score, memory.content) for memory, score in scored]
 
     def version(self) -> str:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.forked_server import running_forked_server
+from tests.support.memlane_server import ServerProcess
 
 EXAMPLES = Path(__file__).parents[2] / "clients" / "python" / "examples"
 
 
 @pytest.fixture(scope="module")
 def real_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_server(tmp_path_factory.mktemp("memlane") / "data") as process:
+    with running_forked_server(tmp_path_factory.mktemp("memlane") / "data") as process:
         yield process
 
 

@@ -17,7 +17,7 @@ from memlane._async import _Ending
 from memlane.v1 import context_service_pb2
 from tests.client.callers import Caller
 from tests.client.scripted_server import ScriptedServer, answer, failure, hang
-from tests.support.memlane_server import running_server
+from tests.support.forked_server import running_forked_server
 
 CALLS = 2000
 AT_ONCE = 64
@@ -248,7 +248,7 @@ def flood_by_tasks(target: str) -> tuple[list[Any], Any]:
 
 @pytest.mark.parametrize("flood", [flood_by_threads, flood_by_tasks], ids=["sync", "async"])
 def test_a_flood_meets_answers_and_overloads_only(tmp_path: Path, flood: Flood) -> None:
-    with running_server(tmp_path / "data", {"MEMLANE_SERVER__MAX_WAITING_CALLS": "2"}) as server:
+    with running_forked_server(tmp_path / "data", {"MEMLANE_SERVER__MAX_WAITING_CALLS": "2"}) as server:
         outcomes, afterwards = flood(server.address)
     failures = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
     kinds = Counter(

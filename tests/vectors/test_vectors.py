@@ -11,7 +11,7 @@ import pytest
 import memlane
 from memlane.v1 import error_reason_pb2
 from tests.support import wire_vectors
-from tests.support.memlane_server import running_server
+from tests.support.forked_server import running_forked_server
 from tests.support.secure_server import running_secure_server
 from tests.support.vector_runner import RPCS, Runner, StepFailed
 from tests.support.wire_vectors import CAPABILITIES, VECTORS, Step, Vector, VectorError, differences, expand
@@ -62,7 +62,7 @@ def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             with Runner(secure.target, tls=tls, token=secure.token("bank")) as runner:
                 yield runner
     else:
-        with running_server(directory / "data") as server, Runner(server.address) as runner:
+        with running_forked_server(directory / "data") as server, Runner(server.address) as runner:
             yield runner
 
 

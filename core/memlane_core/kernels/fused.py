@@ -86,9 +86,9 @@ block is worth coding."""
 SCRATCH_SIZE = 13
 """Of the table of a thread's buffers (facade._Scratch)."""
 
-_PREFETCH_MIN_ELEMENTS = 1 << 21
-"""What is larger than the caches close by is asked for ahead; the hardware alone reads a sixth slower."""
-_PREFETCH_AHEAD = 1024
+_PREFETCH_AHEAD = 2048
+_STEP = 16
+"""Products that are added up at a time in the coded pass."""
 
 _QUERY_LEVELS = 2047
 _ROW_LEVELS = 127
@@ -116,28 +116,92 @@ def _prefetch_line(typing_context, array, i):  # type: ignore[no-untyped-def]
     return types.void(array, i), generate
 
 
-def _prefetch_nothing(array: Any, i: int) -> None:
-    """Plain Python has no such thing."""
+_prefetch: Any = (lambda array, i: None) if config.DISABLE_JIT else intrinsic(_prefetch_line)  # type: ignore[attr-defined]
 
 
-_prefetch: Any = _prefetch_nothing if config.DISABLE_JIT else intrinsic(_prefetch_line)  # type: ignore[attr-defined]
+def _sums_for(count: int) -> Any:
+    """A function of codes (n, d) int8, row, queries (`count`, d) int16 and out (`count`, any) int32: out[q, row] is set
+    to the sum of codes[row, j] * queries[q, j] over the whole steps of j.
+
+    Left to itself the compiler takes half as long again, and twice as long for several queries.
+    """
+
+    def add_up(typing_context, codes, row, queries, out):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            code, query, result = (
+                context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2, 3)
+            )
+            at, number = arguments[1], ir.IntType(64)
+            total, product = ir.VectorType(ir.IntType(32), _STEP // 2), ir.VectorType(ir.IntType(32), _STEP)
+            zero, unused = ir.Constant(total, [0] * (_STEP // 2)), ir.Constant(product, ir.Undefined)
+            evens, odds = (ir.Constant(total, list(range(first, _STEP, 2))) for first in (0, 1))
+            d, capacity = builder.extract_value(code.shape, 1), builder.extract_value(result.shape, 1)
+            whole = builder.and_(d, number(-_STEP))
+            before = builder.block
+            loop, after = (builder.append_basic_block(name) for name in ("step", "sums"))
+            builder.cbranch(builder.icmp_signed(">", whole, number(0)), loop, after)
+            builder.position_at_end(loop)
+            j = builder.phi(number)
+            totals = [builder.phi(total) for _ in range(count)]
+
+            def wide(data: Any, line: Any) -> Any:
+                place = builder.gep(data, [builder.add(builder.mul(line, d), j)])
+                vector = ir.VectorType(data.type.pointee, _STEP)
+                values = builder.load(builder.bitcast(place, vector.as_pointer()))
+                values.align = 1
+                return builder.sext(values, product)
+
+            own, sums = wide(code.data, at), []
+            for q in range(count):
+                products = builder.mul(own, wide(query.data, number(q)), flags=["nsw"])
+                halves = [builder.shuffle_vector(products, unused, which) for which in (evens, odds)]
+                sums.append(builder.add(totals[q], builder.add(*halves)))
+            following = builder.add(j, number(_STEP))
+            j.add_incoming(number(0), before)
+            j.add_incoming(following, loop)
+            builder.cbranch(builder.icmp_signed("<", following, whole), loop, after)
+            builder.position_at_end(after)
+            name = f"llvm.vector.reduce.add.v{_STEP // 2}i32"
+            add = builder.module.globals.get(name) or ir.Function(
+                builder.module, ir.FunctionType(ir.IntType(32), [total]), name
+            )
+            ends = [builder.phi(total) for _ in sums]
+            for phi, value in (*zip(totals, sums, strict=True), *zip(ends, sums, strict=True)):
+                phi.add_incoming(zero, before)
+                phi.add_incoming(value, loop)
+            for q, end in enumerate(ends):
+                place = builder.gep(result.data, [builder.add(builder.mul(number(q), capacity), at)])
+                builder.store(builder.call(add, [end]), place)
+            return context.get_dummy_value()
+
+        return types.void(codes, row, queries, out), generate
+
+    def in_python(codes: Any, row: int, queries: Any, out: Any) -> None:
+        whole = codes.shape[1] // _STEP * _STEP
+        out[:count, row] = queries[:count, :whole].astype(np.int32) @ codes[row, :whole].astype(np.int32)
+
+    return in_python if config.DISABLE_JIT else intrinsic(add_up)  # type: ignore[attr-defined]
+
+
+_sums_of_one = _sums_for(1)
+_sums_of_group = _sums_for(GROUP)
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
-def _dots(vectors, query, out):  # type: ignore[no-untyped-def]
-    """Nothing else in the inner loop: only then are the vector registers filled. Each row's sum is made in the same
-    order wherever the row stands, which the coded pass relies on."""
-    n, d = vectors.shape
-    flat = vectors.reshape(n * d)
-    far = n * d >= _PREFETCH_MIN_ELEMENTS
-    for row in range(n):
-        if far:
-            for j in range(row * d, (row + 1) * d, 16):
-                _prefetch(flat, j + _PREFETCH_AHEAD)
-        total = float32(0.0)
-        for j in range(d):
-            total += vectors[row, j] * query[j]
-        out[row] = total
+def _dots_of(vectors, picked, query, out):  # type: ignore[no-untyped-def]
+    """`out[row]` for each row in `picked`, four at a time: memory is read faster at several places than at one, and it
+    is one loop, so that a row's sum is made in the same order whichever rows stand beside it."""
+    last = picked.shape[0] - 1
+    for i in range(0, picked.shape[0], 4):
+        a, b, c, e = picked[i], picked[min(i + 1, last)], picked[min(i + 2, last)], picked[min(i + 3, last)]
+        dot_a = dot_b = dot_c = dot_e = float32(0.0)
+        for j in range(query.shape[0]):
+            x = query[j]
+            dot_a += vectors[a, j] * x
+            dot_b += vectors[b, j] * x
+            dot_c += vectors[c, j] * x
+            dot_e += vectors[e, j] * x
+        out[a], out[b], out[c], out[e] = dot_a, dot_b, dot_c, dot_e
 
 
 @njit(
@@ -152,35 +216,39 @@ def squared_norm(vector):  # type: ignore[no-untyped-def]
     return total
 
 
+@njit(inline="always")
+def _ask_ahead(flat, row, d):  # type: ignore[no-untyped-def]
+    """Between two calls others use the caches; asking for the codes to come costs little when they are still there."""
+    for j in range(row * d, (row + 1) * d, 64):
+        _prefetch(flat, j + _PREFETCH_AHEAD)
+
+
+@njit(inline="always")
+def _add_rest(codes, row, queries, out, d):  # type: ignore[no-untyped-def]
+    for j in range(d // _STEP * _STEP, d):  # what is no whole step
+        for q in range(queries.shape[0]):
+            out[q, row] += int32(codes[row, j]) * int32(queries[q, j])
+
+
 @njit(**_STRICT)
 def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
-    """`out` is int32: it makes the compiler keep to 32 bits, for which there are instructions."""
     n, d = codes.shape
-    flat = codes.reshape(n * d)
+    flat, queries, sums = codes.reshape(n * d), query.reshape(1, d), out.reshape(1, out.shape[0])
     for row in range(n):
-        # Between two calls others use the caches; asking ahead costs little when the codes are still there.
-        for j in range(row * d, (row + 1) * d, 64):
-            _prefetch(flat, j + 4 * _PREFETCH_AHEAD)
-        total = int32(0)
-        for j in range(d):
-            total += int32(codes[row, j]) * int32(query[j])
-        out[row] = total
+        _ask_ahead(flat, row, d)
+        _sums_of_one(codes, row, queries, sums)
+        _add_rest(codes, row, queries, sums, d)
 
 
 @njit(**_STRICT)
 def _coded_dots_of_many(codes, queries, out):  # type: ignore[no-untyped-def]
-    """`_coded_dots` for several queries, shape (queries, d): each row is read from memory once for all of them. One sum
-    at a time: several in one loop keep the compiler from the instructions that multiply and add pairs."""
+    """`_coded_dots` for `GROUP` queries, shape (GROUP, d): each row is read, and widened, once for all of them."""
     n, d = codes.shape
     flat = codes.reshape(n * d)
     for row in range(n):
-        for j in range(row * d, (row + 1) * d, 64):
-            _prefetch(flat, j + 4 * _PREFETCH_AHEAD)
-        for q in range(queries.shape[0]):
-            total = int32(0)
-            for j in range(d):
-                total += int32(codes[row, j]) * int32(queries[q, j])
-            out[q, row] = total
+        _ask_ahead(flat, row, d)
+        _sums_of_group(codes, row, queries, out)
+        _add_rest(codes, row, queries, out, d)
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
@@ -398,12 +466,12 @@ def _share_words(neighbours, times, n, now, own, out):  # type: ignore[no-untype
 
 @njit(**_STRICT)
 def _select(  # type: ignore[no-untyped-def]
-    vectors, query, times, n, cosines, slack, lexical, now, after, before, min_score, mask, top_k, rows, scores,
+    vectors, query, times, n, cosines, slack, lexical, now, after, before, min_score, mask, top_k, rows, scores, picked,
 ):  # fmt: skip
     """Best `top_k` rows into `rows` and `scores` (score, cosine, lexical); returns how many.
 
     Where `slack` has entries, a row's cosine is off by at most that much. Rows that could be among the best are then
-    looked up in float32, and stay so.
+    looked up in float32, and stay so. `picked` (int32) is room for n rows.
     """
     coded = slack.shape[0] > 0
     masked = mask.shape[0] > 0
@@ -423,25 +491,35 @@ def _select(  # type: ignore[no-untyped-def]
             count = _offer(least, least, least, row, times, count, top_k, rows, scores)
             if count == top_k:
                 bar = scores[top_k - 1, 0]
-    count = 0
-    for row in range(n):
-        if coded:
+        possible = 0
+        for row in range(n):
             if cosines[row] + weight * lexical[row] + slack[row] < bar:
                 continue
-        elif not cosines[row] + weight * lexical[row] >= bar:
+            if not float64(times[row, 0]) > now or times[row, 1] < after or times[row, 1] >= before:
+                continue
+            if masked and mask[row] == 0:
+                continue
+            picked[possible] = row
+            possible += 1
+        _dots_of(vectors, picked[:possible], query, cosines)
+        count = 0
+        for i in range(possible):
+            row = picked[i]
+            slack[row] = float32(0.0)
+            score = cosines[row] + weight * lexical[row]
+            if score >= min_score:
+                count = _offer(score, cosines[row], lexical[row], row, times, count, top_k, rows, scores)
+        return count
+    for row in range(n):
+        score = cosines[row] + weight * lexical[row]
+        if not score >= bar or not score >= min_score:
             continue
         if not float64(times[row, 0]) > now or times[row, 1] < after or times[row, 1] >= before:
             continue
         if masked and mask[row] == 0:
             continue
-        if coded and slack[row] != float32(0.0):
-            _dots(vectors[row : row + 1], query, cosines[row : row + 1])
-            slack[row] = float32(0.0)
-        score = cosines[row] + weight * lexical[row]
-        if not score >= min_score:
-            continue
         count = _offer(score, cosines[row], lexical[row], row, times, count, top_k, rows, scores)
-        if not coded and count == top_k:
+        if count == top_k:
             bar = scores[top_k - 1, 0]
     return count
 
@@ -470,6 +548,7 @@ def scan(  # type: ignore[no-untyped-def]
     slack = work[1]
     lexical = work[2]
     used = slack[:0]
+    sums = work[4].view(np.int32)
     if coded:
         if ready.shape[0] > 0:
             scale, left, norm = ready[0], ready[1], ready[2]
@@ -482,11 +561,13 @@ def scan(  # type: ignore[no-untyped-def]
             if ready.shape[0] > 0:
                 _bound(facts, n, scale, left, norm, d, ready_sums, cosines, slack)
             else:
-                sums = work[4].view(np.int32)
                 _coded_dots(codes[:n], query_codes[:d], sums)
                 _bound(facts, n, scale, left, norm, d, sums, cosines, slack)
+    # From here on `sums` is room for the rows that are looked up.
     if not coded:
-        _dots(vectors[:n], query, cosines)
+        for row in range(n):
+            sums[row] = row
+        _dots_of(vectors, sums[:n], query, cosines)
 
     if query_tokens.shape[0] == 0:
         lexical[:n] = float32(0.0)
@@ -500,7 +581,7 @@ def scan(  # type: ignore[no-untyped-def]
         _share_words(neighbours, times, n, now, work[3], lexical)
         best = _select(
             vectors, query, times, n, cosines, used, lexical, now, after, before, -np.inf, mask, FEEDBACK_ROWS, rows,
-            scores,
+            scores, sums,
         )  # fmt: skip
         for b in range(best):
             row = rows[b]
@@ -516,6 +597,7 @@ def scan(  # type: ignore[no-untyped-def]
                 lexical[row] += float32(RECENCY_WEIGHT / LEXICAL_WEIGHT) * recency[row]
     return _select(
         vectors, query, times, n, cosines, used, lexical, now, after, before, min_score, mask, top_k, rows, scores,
+        sums,
     )  # fmt: skip
 
 
@@ -661,15 +743,8 @@ def scan_raw(raw, offset, table, scratch, now, top_k):  # type: ignore[no-untype
     if not read_unit(raw, offset, query):
         return -1
     return _scan_bare(
-        table,
-        query,
-        now,
-        top_k,
-        scratch,
-        carray(_int64_at(s[7]), (s[2],)),
-        carray(_float32_at(s[8]), (s[2], 3)),
-        -1,
-    )
+        table, query, now, top_k, scratch, carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)), -1,
+    )  # fmt: skip
 
 
 @njit(

@@ -68,9 +68,14 @@ class MemoryRecords:
         return _RESULTS + varint(len(body) + _SCORE.size) + body
 
     def decode(self, record: bytes, position: int) -> Memory:
+        return memory_of(self.message(record), position)
+
+    @staticmethod
+    def message(record: bytes) -> memory_pb2.Memory:
+        """The memory in an encoded record, as callers get it."""
         # A message may end before its last field, the score; its length says that one follows.
         entry = memory_service_pb2.SearchMemoriesResponse.FromString(record + _NO_SCORE).results[0]
-        return memory_of(entry.memory, position)
+        return entry.memory
 
 
 def search_response(
