@@ -12,7 +12,7 @@ from typing import IO, Protocol
 
 import grpc
 
-_START_SECONDS = 150.0
+_START_SECONDS = 60.0
 
 
 class Running(Protocol):
@@ -105,7 +105,7 @@ class ServerProcess:
         self.kill()
         raise AssertionError(f"the server did not start:\n{self.log.read_text(errors='replace')[-4000:]}")
 
-    def wait(self, timeout_seconds: float = 60.0) -> int:
+    def wait(self, timeout_seconds: float = 30.0) -> int:
         """Exit code, once the process has ended."""
         assert self._process is not None
         return self._process.wait(timeout_seconds)
