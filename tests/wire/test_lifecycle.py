@@ -37,7 +37,7 @@ def run(data_dir: Path, *arguments: str, **settings: str) -> subprocess.Complete
         env=environment,
         capture_output=True,
         text=True,
-        timeout=150,
+        timeout=60,
         check=False,
     )
 
