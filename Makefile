@@ -29,7 +29,7 @@ serve: $(STAMP) ## Serve on 127.0.0.1:7070 with the embedded default
 
 # More workers than cores: they wait for servers to start. Compiled modules are kept, as each of those servers loads them.
 test: $(STAMP) ## Run the tests
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 3 --dist loadscope --no-loadscope-reorder -m "not milvus_server and not long and not browser" tests
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 4 --dist loadscope --no-loadscope-reorder -m "not milvus_server and not long and not browser" tests
 
 test-server: $(STAMP) ## Run the vector store's contract against a real Milvus server (installs it on first use)
 	$(BIN)/pytest -m milvus_server tests

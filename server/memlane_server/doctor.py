@@ -9,7 +9,7 @@ from memlane_core.domain.errors import MemlaneError
 from . import tls
 from .app import App
 from .auth.keys import read_jwks
-from .cli.serve import check_address
+from .address import check_address
 from .config import Settings
 from .grpc_server import certificate_files
 

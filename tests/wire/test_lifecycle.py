@@ -102,7 +102,7 @@ def test_sigterm_lets_a_running_call_end(
 
 def test_sigterm_ends_an_open_stream(tmp_path: Path) -> None:
     search = memory_service_pb2.SearchMemoriesRequest(user_id=USER, query="事实")
-    with running_server(tmp_path / "data") as server, server.channel() as channel:
+    with running_forked_server(tmp_path / "data") as server, server.channel() as channel:
         create(channel, "事实一")
         asked, end = [memory_service_pb2.StreamSearchMemoriesRequest(search=search)], []
 
@@ -176,7 +176,7 @@ def test_a_public_address_needs_tls_and_credentials_or_a_word(tmp_path: Path) ->
         "MEMLANE_SERVER__ALLOW_INSECURE_PUBLIC": "true",
         "MEMLANE_SERVER__ALLOW_UNAUTHENTICATED_PUBLIC": "true",
     }
-    with running_server(tmp_path / "data", settings) as server:
+    with running_forked_server(tmp_path / "data", settings) as server:
         port = server.address.rsplit(":", 1)[1]
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
             create(channel, "事实一")

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from memlane_core.domain.errors import MemlaneError
 
 from .. import logs
+from ..address import check_address
 from ..config import Settings, load
 from .connection import console, fail
 
@@ -67,9 +68,10 @@ def serve(
         print(json.dumps(settings.shown(), ensure_ascii=False, indent=2))
         return
     logs.configure(settings.log.level, settings.log.format)
-    from .serve import run
-
     try:
+        check_address(settings)
+        from .serve import run
+
         run(settings)
     except MemlaneError as error:
         fail(error.message)

@@ -4,11 +4,9 @@ import asyncio
 import gc
 import logging
 import signal
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from memlane_core.domain.errors import FailedPrecondition
-
+from ..address import check_address
 from ..app import App
 from ..config import Settings
 from ..grpc_server import GrpcServer
@@ -19,35 +17,6 @@ if TYPE_CHECKING:
     from ..console.server import Console
 
 _log = logging.getLogger("memlane_server.serve")
-
-
-def check_address(settings: Settings) -> None:
-    """Raises FailedPrecondition when others could reach a service without TLS or without credentials."""
-    server = settings.server
-    if _is_loopback(server.host):
-        return
-    if server.tls_certificate is None and not server.allow_insecure_public:
-        raise FailedPrecondition(
-            f"server.host {server.host} can be reached by others and no TLS is configured: set "
-            "server.tls_certificate and server.tls_key, or serve on 127.0.0.1, or pass --allow-insecure-public if a "
-            "proxy in front does TLS"
-        )
-    asked = settings.auth.configured or server.tls_client_auth == "required"
-    if not asked and not server.allow_unauthenticated_public:
-        raise FailedPrecondition(
-            f"server.host {server.host} can be reached by others and no credentials are asked for: set "
-            "auth.jwks_file or server.tls_client_ca, or serve on 127.0.0.1, or pass --allow-unauthenticated-public "
-            "if a proxy in front authenticates"
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost" or host.startswith("unix:"):
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 async def serve(settings: Settings, app: App | None = None) -> None:
