@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from memlane_core.domain.errors import MemlaneError
 
 from . import tls
+from .address import check_address
 from .app import App
 from .auth.keys import read_jwks
-from .address import check_address
 from .config import Settings
 from .grpc_server import certificate_files
 

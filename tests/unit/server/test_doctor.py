@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from memlane_core.domain.errors import FailedPrecondition
+from memlane_server.address import check_address
 from memlane_server.auth import issuing
 from memlane_server.auth.example_certificates import Authority
-from memlane_server.address import check_address
 from memlane_server.config import Settings
 from memlane_server.doctor import examine_credentials
 from tests.support.credentials import AUDIENCE, ISSUER, SECRET
