@@ -2,10 +2,10 @@
 
     python -m benchmarks.warm_search_parts [--rounds 8] [--seconds 2]
 
-`benchmarks.profile_search` times the parts one by one in a loop, where all their code and data are in the caches. Between
-two calls of one caller a server sleeps, and what runs next runs cold; that shows only from outside. Here one server
-answers searches of five users that have the same memories. For four of them it stops early and answers with what an
-earlier search found; each takes turns with a null echo on one connection. The last of the parts is the whole search.
+`benchmarks.profile_search` times the parts one by one in a loop, where all their code and data are in the caches.
+Between two calls of one caller a server sleeps, and what runs next runs cold; that shows only from outside. Here one
+server answers searches of five users that have the same memories. For four of them it stops early and answers with what
+an earlier search found; each takes turns with a null echo on one connection. The last of the parts is the whole search.
 Writes benchmarks/results/warm_search_parts.json.
 """
 
