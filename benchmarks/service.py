@@ -11,7 +11,7 @@ import argparse
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from memlane.v1 import (
 )
 from memlane_core.adapters.local_embedder import DIMENSION
 from memlane_server.bench.load import PERCENTILES, Load, Outcome
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.memlane_server import SERVE, ServerProcess, running_server
 
 from .loadgen import UNLIMITED, drive, generator
 from .report import SEED, merge_results
@@ -256,8 +256,10 @@ def cold(seconds: float, progress: Progress) -> Figures:
 
 
 @contextlib.contextmanager
-def seeded_server(memories: Mapping[str, int], settings: Mapping[str, str]) -> Iterator[ServerProcess]:
-    """A server of its own whose users have that many memories each."""
+def seeded_server(
+    memories: Mapping[str, int], settings: Mapping[str, str], command: Sequence[str] = SERVE
+) -> Iterator[ServerProcess]:
+    """A server of its own whose users have that many memories each. `command`: see ServerProcess."""
     random, now = np.random.default_rng(SEED), int(time.time())
     with tempfile.TemporaryDirectory(prefix="memlane-service-") as folder:
         data_dir = Path(folder) / "data"
@@ -267,7 +269,7 @@ def seeded_server(memories: Mapping[str, int], settings: Mapping[str, str]) -> I
             for row in synthetic_rows(user, unit_vectors(random, count, DIMENSION), now)
         ]
         put(data_dir, rows)
-        with running_server(data_dir, settings) as server:
+        with running_server(data_dir, settings, command=command) as server:
             yield server
 
 

@@ -4,7 +4,7 @@
 
 `benchmarks.profile_search` times the parts one by one in a loop, where all their code and data are in the caches.
 Between two calls of one caller a server sleeps, and what runs next runs cold; that shows only from outside. Here one
-server answers searches of five users that have the same memories. For four of them it stops early and answers with what
+server answers searches of five users that have as many memories. For four of them it stops early and answers with what
 an earlier search found; each takes turns with a null echo on one connection. The last of the parts is the whole search.
 Writes benchmarks/results/warm_search_parts.json.
 """
@@ -13,28 +13,19 @@ import argparse
 import json
 import statistics
 import sys
-import tempfile
-import time
-from pathlib import Path
-
-import numpy as np
 
 from memlane.v1 import memory_service_pb2 as pb
-from memlane_core.adapters.local_embedder import DIMENSION
 from memlane_core.services.call import Call
 from memlane_server import servicers
-from memlane_server.bench.load import Load
 from memlane_server.cli.main import app
 from memlane_server.servicers.memory import MemoryServicer
 from memlane_server.services import Services
 from memlane_server.translate.plain import PlainSearch
-from tests.support.memlane_server import ServerProcess
 
-from .loadgen import UNLIMITED, drive, generator
-from .report import RESULTS, SEED, about
-from .seed import put, synthetic_rows, unit_vectors
+from .loadgen import UNLIMITED, generator
+from .report import RESULTS, about
+from .service import MEMORIES, Bench, Figures, cpu, latencies, over, seeded_server
 
-MEMORIES = 1000
 _USER = "parts-"
 _RECEIVED, _ANSWERED, _READ, _SCORED, _WHOLE = "abcde"
 PARTS = {
@@ -83,39 +74,30 @@ def serve() -> None:
     app()
 
 
-def measure(rounds: int, seconds: float) -> dict[str, dict[str, float]]:
+def measure(rounds: int, seconds: float) -> dict[str, Figures]:
     """Median of the rounds for each part: microseconds at p50, times the echo's beside it, CPU µs of the server."""
     generator()
-    random, now = np.random.default_rng(SEED), int(time.time())
-    vectors = unit_vectors(random, MEMORIES, DIMENSION)
-    taken: dict[str, dict[str, list[float]]] = {part: {} for part in PARTS}
-    with tempfile.TemporaryDirectory(prefix="memlane-parts-") as folder:
-        data_dir = Path(folder) / "data"
-        put(data_dir, [row for part in PARTS for row in synthetic_rows(_USER + part, vectors, now)])
-        server = ServerProcess(data_dir, UNLIMITED, command=("-m", __spec__.name, "--serve"))
-        try:
-            server.start()
-            for round_number in range(rounds):
-                print(f"round {round_number + 1} of {rounds}", file=sys.stderr, flush=True)
-                for part, values in taken.items():
-                    users = (_USER + part,)
-                    beside = drive(
-                        server, Load(scenario="search,echo", users=users, seconds=seconds, seed=SEED)
-                    )
-                    alone = drive(server, Load(scenario="search", users=users, seconds=seconds, seed=SEED))
-                    search, echo = (beside.series[name] for name in ("search", "echo"))
-                    assert search.latency_us and echo.latency_us and alone.server
-                    assert not (search.errors or echo.errors or alone.only.errors)
-                    values.setdefault("p50_us", []).append(search.latency_us["p50"])
-                    values.setdefault("p50_over_echo", []).append(
-                        search.latency_us["p50"] / echo.latency_us["p50"]
-                    )
-                    values.setdefault("cpu_us", []).append(alone.server.cpu_us_per_call)
-        finally:
-            server.kill()
+    taken: dict[str, list[Figures]] = {part: [] for part in PARTS}
+    users = {_USER + part: MEMORIES for part in PARTS}
+    with seeded_server(users, UNLIMITED, ("-m", __spec__.name, "--serve")) as server:
+        bench = Bench(server, seconds, lambda message: print(message, file=sys.stderr, flush=True))
+        for round_number in range(rounds):
+            bench.progress(f"round {round_number + 1} of {rounds}")
+            for part, figures in taken.items():
+                user = (_USER + part,)
+                beside = bench.run("search,echo", users=user)
+                figures.append(
+                    {
+                        "p50_us": latencies("search", beside.series["search"].latency_us)["search.p50_us"],
+                        "p50_over_echo": over("search", beside, "search", "echo")["search.p50"],
+                        "cpu_us": cpu(bench.run("search", users=user)),
+                    }
+                )
     return {
-        PARTS[part]: {name: round(statistics.median(each), 3) for name, each in values.items()}
-        for part, values in taken.items()
+        PARTS[part]: {
+            name: round(statistics.median(each[name] for each in figures), 3) for name in figures[0]
+        }
+        for part, figures in taken.items()
     }
 
 

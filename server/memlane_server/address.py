@@ -10,7 +10,7 @@ from .config import Settings
 def check_address(settings: Settings) -> None:
     """Raises FailedPrecondition when others could reach a service without TLS or without credentials."""
     server = settings.server
-    if is_loopback(server.host):
+    if _is_loopback(server.host):
         return
     if server.tls_certificate is None and not server.allow_insecure_public:
         raise FailedPrecondition(
@@ -27,8 +27,7 @@ def check_address(settings: Settings) -> None:
         )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what is bound to `host`. A name other than localhost counts as reachable."""
+def _is_loopback(host: str) -> bool:
     if host == "localhost" or host.startswith("unix:"):
         return True
     try:

@@ -13,6 +13,8 @@ from typing import IO, Protocol
 import grpc
 
 _START_SECONDS = 60.0
+SERVE = ("-m", "memlane_server", "serve")
+"""The interpreter's arguments for `memlane serve`."""
 
 
 class Running(Protocol):
@@ -42,7 +44,7 @@ class ServerProcess:
         data_dir: Path,
         settings: Mapping[str, str] | None = None,
         *,
-        command: Sequence[str] = ("-m", "memlane_server", "serve"),
+        command: Sequence[str] = SERVE,
         start_seconds: float = _START_SECONDS,
     ) -> None:
         self.data_dir = data_dir
@@ -70,7 +72,7 @@ class ServerProcess:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMLANE_")}
         environment |= {
             "MEMLANE_DATA_DIR": str(self.data_dir),
-            "MEMLANE_SERVER__PORT": "0",
+            "MEMLANESERVER__PORT": "0",
             "MEMLANE_INDEX__BUDGET_MIB": "512",
             **self._settings,
         }
@@ -129,8 +131,10 @@ class ServerProcess:
 
 
 @contextlib.contextmanager
-def running_server(data_dir: Path, settings: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
-    server = ServerProcess(data_dir, settings)
+def running_server(
+    data_dir: Path, settings: Mapping[str, str] | None = None, *, command: Sequence[str] = SERVE
+) -> Iterator[ServerProcess]:
+    server = ServerProcess(data_dir, settings, command=command)
     try:
         yield server.start()
     finally:
