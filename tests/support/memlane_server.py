@@ -72,7 +72,7 @@ class ServerProcess:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMLANE_")}
         environment |= {
             "MEMLANE_DATA_DIR": str(self.data_dir),
-            "MEMLANESERVER__PORT": "0",
+            "MEMLANE_SERVER__PORT": "0",
             "MEMLANE_INDEX__BUDGET_MIB": "512",
             **self._settings,
         }
