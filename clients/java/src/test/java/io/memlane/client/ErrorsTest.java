@@ -160,13 +160,6 @@ class ErrorsTest {
     assertFalse(error.requestId().isEmpty());
   }
 
-  @Test
-  void anInterruptEndsTheCall() {
-    Thread.currentThread().interrupt();
-    assertThrows(MemlaneException.Cancelled.class, () -> client.memories().search(user, "杭州"));
-    assertTrue(Thread.interrupted(), "and stays with the thread");
-  }
-
   @ParameterizedTest
   @EnumSource(value = Status.Code.class, mode = EnumSource.Mode.EXCLUDE, names = "OK")
   void everyCodeIsKept(Status.Code code) {
