@@ -86,9 +86,16 @@ block is worth coding."""
 SCRATCH_SIZE = 13
 """Of the table of a thread's buffers (facade._Scratch)."""
 
-_PREFETCH_AHEAD = 2048
-_STEP = 16
-"""Products that are added up at a time in the coded pass."""
+_VECTOR = 16
+"""Products that the coded pass makes at a time."""
+_STEP = 64
+"""And between two looks at whether a row has ended: the codes of a cache line."""
+_ASK_AHEAD = 4096
+"""Bytes between the codes that are read and those that are asked for."""
+_ROWS = 4
+"""Rows side by side in the coded pass: each piece of the query is read once for all of them."""
+_CACHED_ELEMENTS = 1 << 24
+"""Rows times dimension from which memory sets the pace, and one row after the other is the faster way."""
 
 _QUERY_LEVELS = 2047
 _ROW_LEVELS = 127
@@ -100,91 +107,94 @@ _REASSOCIATE = {"reassoc", "contract", "arcp", "nsz"}
 _STRICT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 
-def _prefetch_line(typing_context, array, i):  # type: ignore[no-untyped-def]
-    """Ask for the cache line of element i of a one-dimensional array; past its end too, which is harmless."""
+def _sums_for(rows: int, count: int) -> Any:
+    """A function of codes (n, d) int8, first, queries (`count`, d) int16 and out (`count`, any) int32: out[q, row] is
+    set to the sum of codes[row, j] * queries[q, j] over the whole steps of j, for `rows` rows from `first` on (the last
+    row again where there are no more).
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        number, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        name = "llvm.prefetch.p0"
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), pointer)
-        builder.call(function, [address, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, i), generate
-
-
-_prefetch: Any = (lambda array, i: None) if config.DISABLE_JIT else intrinsic(_prefetch_line)  # type: ignore[attr-defined]
-
-
-def _sums_for(count: int) -> Any:
-    """A function of codes (n, d) int8, row, queries (`count`, d) int16 and out (`count`, any) int32: out[q, row] is set
-    to the sum of codes[row, j] * queries[q, j] over the whole steps of j.
-
-    Left to itself the compiler takes half as long again, and twice as long for several queries.
+    Left to itself the compiler takes half as long again, and twice as long for several queries. Codes to come are asked
+    for ahead, past their end too, which is harmless: between two calls others use the caches.
     """
 
-    def add_up(typing_context, codes, row, queries, out):  # type: ignore[no-untyped-def]
+    def add_up(typing_context, codes, first, queries, out):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             code, query, result = (
                 context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (0, 2, 3)
             )
-            at, number = arguments[1], ir.IntType(64)
-            total, product = ir.VectorType(ir.IntType(32), _STEP // 2), ir.VectorType(ir.IntType(32), _STEP)
-            zero, unused = ir.Constant(total, [0] * (_STEP // 2)), ir.Constant(product, ir.Undefined)
-            evens, odds = (ir.Constant(total, list(range(first, _STEP, 2))) for first in (0, 1))
-            d, capacity = builder.extract_value(code.shape, 1), builder.extract_value(result.shape, 1)
-            whole = builder.and_(d, number(-_STEP))
+            number, small, half = ir.IntType(64), ir.IntType(32), _VECTOR // 2
+            total, product = ir.VectorType(small, half), ir.VectorType(small, _VECTOR)
+            address = ir.IntType(8).as_pointer()
+            zero, unused = ir.Constant(total, [0] * half), ir.Constant(product, ir.Undefined)
+            evens, odds = (ir.Constant(total, list(range(start, _VECTOR, 2))) for start in (0, 1))
+            n, d = (builder.extract_value(code.shape, axis) for axis in (0, 1))
+            capacity = builder.extract_value(result.shape, 1)
+            whole, last = builder.and_(d, number(-_STEP)), builder.sub(n, number(1))
+            lines = [builder.add(arguments[1], number(r)) for r in range(rows)]
+            lines = [builder.select(builder.icmp_signed("<", line, last), line, last) for line in lines]
             before = builder.block
             loop, after = (builder.append_basic_block(name) for name in ("step", "sums"))
+
+            def declared(name: str, kind: Any) -> Any:
+                return builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+
+            add = declared(f"llvm.vector.reduce.add.v{half}i32", ir.FunctionType(small, [total]))
+            ask = declared("llvm.prefetch.p0", ir.FunctionType(ir.VoidType(), [address, small, small, small]))
             builder.cbranch(builder.icmp_signed(">", whole, number(0)), loop, after)
             builder.position_at_end(loop)
-            j = builder.phi(number)
-            totals = [builder.phi(total) for _ in range(count)]
+            step = builder.phi(number)
+            totals = [builder.phi(total) for _ in range(rows * count)]
 
-            def wide(data: Any, line: Any) -> Any:
-                place = builder.gep(data, [builder.add(builder.mul(line, d), j)])
-                vector = ir.VectorType(data.type.pointee, _STEP)
-                values = builder.load(builder.bitcast(place, vector.as_pointer()))
+            def place(data: Any, line: Any, j: Any) -> Any:
+                return builder.gep(data, [builder.add(builder.mul(line, d), j)])
+
+            def wide(data: Any, line: Any, j: Any) -> Any:
+                vector = ir.VectorType(data.type.pointee, _VECTOR)
+                values = builder.load(builder.bitcast(place(data, line, j), vector.as_pointer()))
                 values.align = 1
                 return builder.sext(values, product)
 
-            own, sums = wide(code.data, at), []
-            for q in range(count):
-                products = builder.mul(own, wide(query.data, number(q)), flags=["nsw"])
-                halves = [builder.shuffle_vector(products, unused, which) for which in (evens, odds)]
-                sums.append(builder.add(totals[q], builder.add(*halves)))
-            following = builder.add(j, number(_STEP))
-            j.add_incoming(number(0), before)
-            j.add_incoming(following, loop)
+            sums = list(totals)
+            for at in range(0, _STEP, _VECTOR):
+                j = builder.add(step, number(at))
+                factors = [wide(query.data, number(q), j) for q in range(count)]
+                for r, line in enumerate(lines):
+                    own = wide(code.data, line, j)
+                    for q, factor in enumerate(factors, r * count):
+                        products = builder.mul(own, factor, flags=["nsw"])
+                        halves = [builder.shuffle_vector(products, unused, which) for which in (evens, odds)]
+                        sums[q] = builder.add(sums[q], builder.add(*halves))
+            for line in lines:
+                coming = builder.bitcast(
+                    place(code.data, line, builder.add(step, number(_ASK_AHEAD))), address
+                )
+                builder.call(ask, [coming, small(0), small(3), small(1)])
+            following = builder.add(step, number(_STEP))
+            step.add_incoming(number(0), before)
+            step.add_incoming(following, loop)
             builder.cbranch(builder.icmp_signed("<", following, whole), loop, after)
             builder.position_at_end(after)
-            name = f"llvm.vector.reduce.add.v{_STEP // 2}i32"
-            add = builder.module.globals.get(name) or ir.Function(
-                builder.module, ir.FunctionType(ir.IntType(32), [total]), name
-            )
             ends = [builder.phi(total) for _ in sums]
             for phi, value in (*zip(totals, sums, strict=True), *zip(ends, sums, strict=True)):
                 phi.add_incoming(zero, before)
                 phi.add_incoming(value, loop)
-            for q, end in enumerate(ends):
-                place = builder.gep(result.data, [builder.add(builder.mul(number(q), capacity), at)])
-                builder.store(builder.call(add, [end]), place)
+            for i, end in enumerate(ends):
+                to = builder.add(builder.mul(number(i % count), capacity), lines[i // count])
+                builder.store(builder.call(add, [end]), builder.gep(result.data, [to]))
             return context.get_dummy_value()
 
-        return types.void(codes, row, queries, out), generate
+        return types.void(codes, first, queries, out), generate
 
-    def in_python(codes: Any, row: int, queries: Any, out: Any) -> None:
+    def in_python(codes: Any, first: int, queries: Any, out: Any) -> None:
         whole = codes.shape[1] // _STEP * _STEP
-        out[:count, row] = queries[:count, :whole].astype(np.int32) @ codes[row, :whole].astype(np.int32)
+        own = codes[first : first + rows, :whole].astype(np.int32)
+        out[:count, first : first + len(own)] = queries[:count, :whole].astype(np.int32) @ own.T
 
     return in_python if config.DISABLE_JIT else intrinsic(add_up)  # type: ignore[attr-defined]
 
 
-_sums_of_one = _sums_for(1)
-_sums_of_group = _sums_for(GROUP)
+_sums_of_one = _sums_for(1, 1)
+_sums_of_rows = _sums_for(_ROWS, 1)
+_sums_of_group = _sums_for(1, GROUP)
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
@@ -217,38 +227,34 @@ def squared_norm(vector):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _ask_ahead(flat, row, d):  # type: ignore[no-untyped-def]
-    """Between two calls others use the caches; asking for the codes to come costs little when they are still there."""
-    for j in range(row * d, (row + 1) * d, 64):
-        _prefetch(flat, j + _PREFETCH_AHEAD)
-
-
-@njit(inline="always")
-def _add_rest(codes, row, queries, out, d):  # type: ignore[no-untyped-def]
-    for j in range(d // _STEP * _STEP, d):  # what is no whole step
-        for q in range(queries.shape[0]):
-            out[q, row] += int32(codes[row, j]) * int32(queries[q, j])
+def _add_rest(codes, first, last, queries, out):  # type: ignore[no-untyped-def]
+    d = codes.shape[1]
+    for row in range(first, last):
+        for j in range(d // _STEP * _STEP, d):  # what is no whole step
+            for q in range(queries.shape[0]):
+                out[q, row] += int32(codes[row, j]) * int32(queries[q, j])
 
 
 @njit(**_STRICT)
 def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
     n, d = codes.shape
-    flat, queries, sums = codes.reshape(n * d), query.reshape(1, d), out.reshape(1, out.shape[0])
-    for row in range(n):
-        _ask_ahead(flat, row, d)
-        _sums_of_one(codes, row, queries, sums)
-        _add_rest(codes, row, queries, sums, d)
+    queries, sums = query.reshape(1, d), out.reshape(1, out.shape[0])
+    if n * d > _CACHED_ELEMENTS:
+        for row in range(n):
+            _sums_of_one(codes, row, queries, sums)
+            _add_rest(codes, row, row + 1, queries, sums)
+        return
+    for row in range(0, n, _ROWS):
+        _sums_of_rows(codes, row, queries, sums)
+        _add_rest(codes, row, min(row + _ROWS, n), queries, sums)
 
 
 @njit(**_STRICT)
 def _coded_dots_of_many(codes, queries, out):  # type: ignore[no-untyped-def]
     """`_coded_dots` for `GROUP` queries, shape (GROUP, d): each row is read, and widened, once for all of them."""
-    n, d = codes.shape
-    flat = codes.reshape(n * d)
-    for row in range(n):
-        _ask_ahead(flat, row, d)
+    for row in range(codes.shape[0]):
         _sums_of_group(codes, row, queries, out)
-        _add_rest(codes, row, queries, out, d)
+        _add_rest(codes, row, row + 1, queries, out)
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
@@ -612,14 +618,8 @@ def _pointer_to(dtype: Any) -> Any:
     return pointer
 
 
-_float32_at = _pointer_to(float32)
-_float64_at = _pointer_to(float64)
-_int8_at = _pointer_to(int8)
-_int16_at = _pointer_to(int16)
-_int32_at = _pointer_to(int32)
-_int64_at = _pointer_to(int64)
-_uint8_at = _pointer_to(uint8)
-_uint32_at = _pointer_to(uint32)
+_float32_at, _float64_at, _int8_at, _int16_at = map(_pointer_to, (float32, float64, int8, int16))
+_int32_at, _int64_at, _uint8_at, _uint32_at = map(_pointer_to, (int32, int64, uint8, uint32))
 
 
 @njit(inline="always")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memlane_core import kernels
-from memlane_core.kernels import reference
+from memlane_core.kernels import fused, reference
 
 from .blocks import (
     NOW,
@@ -18,7 +18,7 @@ from .blocks import (
     units,
 )
 
-DIMENSIONS = [1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 64, 100, 129]
+DIMENSIONS = [1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 64, 100, 129, 192]
 
 
 @pytest.mark.parametrize("coded", [False, True])
@@ -41,6 +41,24 @@ def test_equal_to_the_reference_without_words(seed: int, coded: bool) -> None:
         wanted_rows, wanted_scores = reference.search(columns, query, None, **options)
         assert rows.tolist() == wanted_rows.tolist()
         assert scores.tolist() == wanted_scores.tolist()
+
+
+@pytest.mark.parametrize("d", [1, 15, 63, 64, 65, 100, 127, 128, 130, 512])
+def test_the_coded_pass_is_the_sum_of_products(d: int) -> None:
+    """The largest codes too, of which sums must not overflow."""
+    rng = np.random.default_rng(d)
+    too_many_to_stay_in_the_caches = fused._CACHED_ELEMENTS // d + 3 if d == 512 else 0
+    for n in filter(None, [*range(1, 10), 65, too_many_to_stay_in_the_caches]):
+        codes = rng.integers(-127, 128, (n, d), np.int8)
+        queries = rng.integers(-2047, 2048, (fused.GROUP, d), np.int16)
+        codes[0], queries[0] = 127, 2047
+        wanted = queries.astype(np.int32) @ codes.T.astype(np.int32)
+        one, many = np.full(n + 2, 7, np.int32), np.full((fused.GROUP, n + 2), 7, np.int32)
+        fused._coded_dots(codes, queries[0], one)
+        fused._coded_dots_of_many(codes, queries, many)
+        assert np.array_equal(many[:, :n], wanted)
+        assert np.array_equal(one[:n], wanted[0])
+        assert (one[n:] == 7).all() and (many[:, n:] == 7).all(), "nothing is written past the last row"
 
 
 @pytest.mark.parametrize("coded", [False, True])

@@ -34,7 +34,7 @@ PLAIN, WORDED, FILTERED = 700, 200, 100
 """Cases a seed, which makes ten thousand in all."""
 QUESTIONS = 10
 """To a block."""
-DIMENSIONS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65, 127, 128, 130)
+DIMENSIONS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 130, 191, 192, 200)
 ROWS = (*range(10), 11, 15, 16, 17, 31, 33, 64, 65)
 _EDGE = tuple((CODED_MIN_ELEMENTS // d + more, d) for d in (384, 512) for more in (-1, 0, 1, 3))
 """(rows, dimension) around the threshold from which the coded pass is taken."""
