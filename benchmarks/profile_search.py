@@ -132,7 +132,7 @@ def parts_of(app: App, board: HealthBoard, services: Services) -> dict[str, Call
     found = services.search.search_raw(tenant, plain)
     assert found is not None
     read_at = wire.read_at(services.positions.current_token(tenant))
-    columns, message, now = block._columns, np.frombuffer(raw, np.uint8), app.clock.now()
+    columns, now = block._columns, app.clock.now()
     command = search_command(long_request, app.embedder.dimension, now)
     result = completed(services.search.search(call, command))
     token = services.positions.current_token(tenant)
@@ -141,9 +141,9 @@ def parts_of(app: App, board: HealthBoard, services: Services) -> dict[str, Call
         "handler: whole echo": lambda: completed(echo_handler(echo, context)),
         "read the request": lambda: read(raw),
         "service: search": lambda: services.search.search_raw(tenant, plain),
-        "  block: search": lambda: block.search_raw(message, plain.offset, 5, now),
+        "  block: search": lambda: block.search_raw(raw, plain.offset, 5, now),
         "    kernel with its facade": lambda: kernels.search_raw(
-            columns, message, plain.offset, top_k=5, now=now
+            columns, raw, plain.offset, top_k=5, now=now
         ),
         "encode the answer": lambda: wire.plain_response(found, read_at),
         "servicer: all but edge and reading": lambda: completed(servicer.SearchMemories(plain, call)),

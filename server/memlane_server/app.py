@@ -36,6 +36,7 @@ from memlane_core.services.memories import MemoryService
 from memlane_core.services.offload import Offload
 from memlane_core.services.remember import RememberPolicy, RememberService
 from memlane_core.services.rules import RulesService
+from memlane_core.services.search import SearchService
 from memlane_core.services.sessions import SessionService
 from memlane_core.services.sweeper import Retention, Sweeper
 from memlane_core.services.writer import MemoryWriter
@@ -51,7 +52,7 @@ from .principal import Principal, single
 from .services import ServerInfo, Services
 from .telemetry import Telemetry
 from .telemetry.sources import Sources, SourcesCollector
-from .telemetry.stages import TimedDecider, TimedEmbedder, TimedExtractor, TimedSearch
+from .telemetry.stages import TimedDecider, TimedEmbedder, TimedExtractor
 from .translate import MemoryRecords, message_record
 
 _log = logging.getLogger(__name__)
@@ -143,10 +144,14 @@ class App:
             clock=clock,
             quota=quota,
         )
-        search = TimedSearch(
-            embedder=self.embedder, blocks=blocks, index=index, memories=memories, clock=clock
+        search = SearchService(
+            embedder=self.embedder,
+            blocks=blocks,
+            index=index,
+            memories=memories,
+            clock=clock,
+            on_scored=self.telemetry.searched,
         )
-        search.telemetry = self.telemetry
         secrets = self.minds.secrets
         remember = RememberService(
             extractor=TimedExtractor(self.minds.extractor, self.telemetry),

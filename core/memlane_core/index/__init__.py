@@ -1,6 +1,6 @@
 """The user index: each resident user's memories as one block, ready to be scored."""
 
-from .block import Block, ScoredRecord, search_many, search_raw_many
+from .block import Block, ScoredRecords, search_many, search_raw_many
 from .loader import SingleFlightLoader
 from .query import Hit, SearchQuery
 from .records import JsonRecords, Records
@@ -12,7 +12,7 @@ __all__ = [
     "IndexStats",
     "JsonRecords",
     "Records",
-    "ScoredRecord",
+    "ScoredRecords",
     "SearchQuery",
     "SingleFlightLoader",
     "UserIndex",

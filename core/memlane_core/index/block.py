@@ -36,8 +36,8 @@ _ONE_GO_SECONDS = 900
 """Memories recorded with no longer gaps than this come from one conversation."""
 
 
-ScoredRecord = tuple[bytes, float]
-"""A memory as it was encoded when it was written, and its score."""
+ScoredRecords = tuple[Sequence[bytes], Sequence[float]]
+"""Memories as they were encoded when they were written, and their scores, best first."""
 
 
 class Block:
@@ -215,9 +215,7 @@ class Block:
         )
         return self._hits(rows, scores)
 
-    def search_raw(
-        self, message: NDArray[np.uint8], offset: int, top_k: int, now: float
-    ) -> list[ScoredRecord] | None:
+    def search_raw(self, message: bytes, offset: int, top_k: int, now: float) -> ScoredRecords | None:
         """Records and cosines, best first, for a vector as it stands in a message; see kernels.search_raw."""
         if self._rows == 0:
             # Whether the vector is one is still to be said.
@@ -225,9 +223,10 @@ class Block:
         best = kernels.search_raw(self._columns, message, offset, top_k=top_k, now=now)
         return None if best is None else self._scored(best)
 
-    def _scored(self, best: kernels.Best) -> list[ScoredRecord]:
+    def _scored(self, best: kernels.Best) -> ScoredRecords:
+        rows, scores = best
         records = self._buffers.records
-        return [(records[row], score) for row, score in best]
+        return [records[row] for row in rows], scores
 
     def _hits(self, rows: NDArray[np.int64], scores: NDArray[np.float32]) -> list[Hit]:
         records = self._buffers.records
@@ -343,8 +342,8 @@ def _in_time(times: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int32], ND
 
 
 def search_raw_many(
-    searches: Sequence[tuple[Block, int, int]], message: NDArray[np.uint8], now: float
-) -> list[list[ScoredRecord]] | None:
+    searches: Sequence[tuple[Block, int, int]], message: bytes, now: float
+) -> list[ScoredRecords] | None:
     """`Block.search_raw` for many searches (block, offset, top_k) of one message, in order, by one kernel call; None
     where one of them would be None."""
     if len(searches) <= _FEW:
@@ -359,7 +358,7 @@ def search_raw_many(
     answers = kernels.search_raw_many(requests, message, now=now)
     if answers is None:
         return None
-    results: list[list[ScoredRecord]] = [[] for _ in searches]
+    results: list[ScoredRecords] = [([], [])] * len(searches)
     for i, best in zip(order, answers, strict=True):
         results[i] = searches[i][0]._scored(best)
     return results

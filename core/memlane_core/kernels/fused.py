@@ -83,7 +83,7 @@ AVERAGE = 22
 WORTH_CODING = 23
 """Of a block's table (facade.Columns.table): its size, where the average length stands (float64) and whether the
 block is worth coding."""
-SCRATCH_SIZE = 13
+SCRATCH_SIZE = 14
 """Of the table of a thread's buffers (facade._Scratch)."""
 
 _VECTOR = 16
@@ -98,7 +98,6 @@ _CACHED_ELEMENTS = 1 << 24
 """Rows times dimension from which memory sets the pace, and one row after the other is the faster way."""
 
 _QUERY_LEVELS = 2047
-_ROW_LEVELS = 127
 _UNIT_ROUNDOFF = 2.0**-24
 _SCORE_SLACK = 1e-6
 """Rounding of cosine plus words to float32, of which ties are made."""
@@ -286,40 +285,6 @@ def _code_query(query, codes):  # type: ignore[no-untyped-def]
         rest = x - code * scale
         left += rest * rest
     return scale, np.sqrt(left), np.sqrt(square)
-
-
-@njit(
-    [
-        types.void(types.Array(float32, 2, "C", readonly=readonly), int64, int64, int8[:, ::1], float32[:, ::1])
-        for readonly in (False, True)
-    ],
-    cache=True, **_STRICT,
-)  # fmt: skip
-def code_rows(vectors, first, last, codes, rows):  # type: ignore[no-untyped-def]
-    for row in range(first, last):
-        largest = 0.0
-        square = 0.0
-        for j in range(vectors.shape[1]):
-            x = float64(vectors[row, j])
-            square += x * x
-            largest = max(largest, abs(x))
-        finite = np.isfinite(square)
-        scale = float64(float32(largest / _ROW_LEVELS)) if finite else 0.0
-        inverse = 1.0 / scale if scale > 0.0 else 0.0
-        left = 0.0
-        coded = 0.0
-        for j in range(vectors.shape[1]):
-            code = 0.0
-            if finite:
-                code = min(max(np.rint(float64(vectors[row, j]) * inverse), -127.0), 127.0)
-                rest = float64(vectors[row, j]) - code * scale
-                left += rest * rest
-            codes[row, j] = code
-            coded += code * code
-        # Rounded up, so that they stay bounds as float32. A row that is not finite can be bounded by nothing.
-        rows[0, row] = float32(scale)
-        rows[1, row] = float32(np.sqrt(left) * (1.0 + 1e-6)) if finite else float32(np.inf)
-        rows[2, row] = float32(np.sqrt(coded) * scale * (1.0 + 1e-6))
 
 
 @njit(**_STRICT)
@@ -729,22 +694,27 @@ def _scan_bare(table, query, now, top_k, scratch, rows, scores, place):  # type:
     )  # fmt: skip
 
 
-_RAW = types.Array(uint8, 1, "C", readonly=True)
+_RAW = types.Bytes(uint8, 1, "C")
 
 
 @njit([int64(_RAW, int64, int64, int64, float64, int64)], cache=True, **_STRICT)
 def scan_raw(raw, offset, table, scratch, now, top_k):  # type: ignore[no-untyped-def]
     """`scan_one` by cosine alone, without filters, for a vector that stands in a message as little-endian float32.
 
-    -1 for a vector that float32 cannot bring to unit length.
+    -1 for a vector that float32 cannot bring to unit length. Besides where `scan_one` leaves them the rows and, as
+    float64, their scores stand in the last of the buffers, one after the other.
     """
     s = carray(_int64_at(scratch), (SCRATCH_SIZE,))
     query = carray(_float32_at(s[9]), (carray(_int64_at(table), (TABLE_SIZE,))[1],))
     if not read_unit(raw, offset, query):
         return -1
-    return _scan_bare(
-        table, query, now, top_k, scratch, carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3)), -1,
-    )  # fmt: skip
+    rows, scores = carray(_int64_at(s[7]), (s[2],)), carray(_float32_at(s[8]), (s[2], 3))
+    count = _scan_bare(table, query, now, top_k, scratch, rows, scores, -1)
+    best_rows = carray(_int64_at(s[13]), (count,))
+    best_scores = carray(_float64_at(s[13] + 8 * count), (count,))
+    for i in range(count):
+        best_rows[i], best_scores[i] = rows[i], scores[i, 0]
+    return count
 
 
 @njit(

@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..domain.errors import MemlaneError
-from ..index import Block, Hit, ScoredRecord, SearchQuery, UserIndex, search_many, search_raw_many
+from ..index import Block, Hit, SearchQuery, UserIndex, search_many, search_raw_many
 from ..ports.clock import Clock
 from ..ports.vector_store import StoredRow
 from .blocks import UserBlocks
@@ -62,8 +62,14 @@ class RawSearch(Protocol):
 
 
 class RawResult(NamedTuple):
-    records: Sequence[ScoredRecord]
+    records: Sequence[bytes]
+    """As they were encoded when they were written, best first."""
+    scores: Sequence[float]
     search_us: int
+
+
+OnScored = Callable[[int], None]
+"""Told of each scoring: its microseconds."""
 
 
 class _Resolved(NamedTuple):
@@ -87,12 +93,14 @@ class SearchService:
         index: UserIndex,
         memories: MemoryService,
         clock: Clock,
+        on_scored: OnScored = lambda search_us: None,
     ) -> None:
         self._embedder = embedder
         self._blocks = blocks
         self._index = index
         self._memories = memories
         self._clock = clock
+        self._on_scored = on_scored
 
     @property
     def dimension(self) -> int:
@@ -115,11 +123,13 @@ class SearchService:
         searched_from = time.perf_counter_ns()
         hits = block.search(self._query(command, embedded))
         done = time.perf_counter_ns()
+        search_us = (done - searched_from) // 1000
+        self._on_scored(search_us)
         return SearchResult(
             hits,
             SearchTiming(
                 0 if command.embedding is not None else (embed_done - started) // 1000,
-                (done - searched_from) // 1000,
+                search_us,
                 (done - started) // 1000,
                 embedded.cached,
             ),
@@ -132,11 +142,13 @@ class SearchService:
         block = self._index.get(tenant, search.user_id, asked_again=True)
         if block is None:
             return None
-        message = np.frombuffer(search.message, np.uint8)
-        records = block.search_raw(message, search.offset, search.top_k, self._clock.now())
-        if records is None:
+        found = block.search_raw(search.message, search.offset, search.top_k, self._clock.now())
+        if found is None:
             return None
-        return RawResult(records, (time.perf_counter_ns() - started) // 1000)
+        records, scores = found
+        search_us = (time.perf_counter_ns() - started) // 1000
+        self._on_scored(search_us)
+        return RawResult(records, scores, search_us)
 
     def search_raw_all(self, tenant: str, searches: Sequence[RawSearch]) -> list[RawResult] | None:
         """`search_raw` for many searches of one message, in order, scored by one call; None where one of them has to
@@ -148,11 +160,13 @@ class SearchService:
             if block is None:
                 return None
             found.append((block, search.offset, search.top_k))
-        records = search_raw_many(found, np.frombuffer(searches[0].message, np.uint8), self._clock.now())
-        if records is None:
+        answers = search_raw_many(found, searches[0].message, self._clock.now())
+        if answers is None:
             return None
         share_us = (time.perf_counter_ns() - started) // 1000 // len(searches)
-        return [RawResult(each, share_us) for each in records]
+        for _ in answers:
+            self._on_scored(share_us)
+        return [RawResult(records, scores, share_us) for records, scores in answers]
 
     async def embed(self, call: Call, command: SearchCommand) -> EmbeddedQuery:
         known = self._known(command)
@@ -196,6 +210,7 @@ class SearchService:
         found = search_many([(r.block, r.query) for _, r in resolved])
         share_us = (time.perf_counter_ns() - started) // 1000 // max(len(resolved), 1)
         for (i, r), hits in zip(resolved, found, strict=True):
+            self._on_scored(share_us)
             outcomes[i] = SearchResult(
                 hits, SearchTiming(r.embed_us, share_us, r.resolve_us + share_us, r.cached)
             )

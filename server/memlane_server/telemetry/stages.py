@@ -4,14 +4,10 @@ from collections.abc import Sequence
 
 from memlane_core.domain.conversation import Extraction
 from memlane_core.domain.decision import Decision
-from memlane_core.domain.errors import MemlaneError
 from memlane_core.domain.memory import DeciderKind
 from memlane_core.ports.decider import Decider, DecisionRequest
 from memlane_core.ports.embedder import Embedder, Vectors
 from memlane_core.ports.extractor import ExtractionRequest, Extractor
-from memlane_core.services.call import Call
-from memlane_core.services.embedding_cache import EmbeddedQuery
-from memlane_core.services.search import RawResult, RawSearch, SearchCommand, SearchResult, SearchService
 
 from .telemetry import Telemetry
 
@@ -57,37 +53,3 @@ class TimedDecider:
     async def decide(self, request: DecisionRequest) -> tuple[Decision, ...]:
         with self._telemetry.stage("decide"):
             return await self._inner.decide(request)
-
-
-class TimedSearch(SearchService):
-    """Searches whose scoring is counted. The time is taken already; only its place is here."""
-
-    telemetry: Telemetry
-
-    async def search_embedded(
-        self, call: Call, command: SearchCommand, embedded: EmbeddedQuery, started: int | None = None
-    ) -> SearchResult:
-        result = await super().search_embedded(call, command, embedded, started)
-        self.telemetry.searched(result.timing.search_us)
-        return result
-
-    def search_raw(self, tenant: str, search: RawSearch) -> RawResult | None:
-        result = super().search_raw(tenant, search)
-        if result is not None:
-            self.telemetry.searched(result.search_us)
-        return result
-
-    def search_raw_all(self, tenant: str, searches: Sequence[RawSearch]) -> list[RawResult] | None:
-        results = super().search_raw_all(tenant, searches)
-        for result in results or ():
-            self.telemetry.searched(result.search_us)
-        return results
-
-    async def search_all(
-        self, call: Call, commands: Sequence[SearchCommand | MemlaneError]
-    ) -> list[SearchResult | MemlaneError]:
-        outcomes = await super().search_all(call, commands)
-        for outcome in outcomes:
-            if isinstance(outcome, SearchResult):
-                self.telemetry.searched(outcome.timing.search_us)
-        return outcomes

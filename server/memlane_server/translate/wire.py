@@ -96,7 +96,7 @@ def search_response(
 def plain_response(result: RawResult, read_at: bytes) -> bytes:
     """A serialised SearchMemoriesResponse for a search by a given vector."""
     pieces: list[bytes] = []
-    for record, score in result.records:
+    for record, score in zip(result.records, result.scores, strict=True):
         pieces.append(record)
         pieces.append(_SCORE.pack(_SCORE_TAG, score))
     pieces.append(read_at)

@@ -29,12 +29,12 @@ for n in range(10):
         )
         assert kernels.search_many([request])[0][1].tobytes() == scores.tobytes()
         unit = units(rng, (5,))
-        message = np.frombuffer(b"xyz" + unit.tobytes(), np.uint8)
+        message = b"xyz" + unit.tobytes()
         rows, scores = kernels.search(columns, unit, None, top_k=4, now=NOW)
-        best = list(zip(rows.tolist(), scores[:, 0].tolist(), strict=True))
+        best = tuple(rows.tolist()), tuple(scores[:, 0].tolist())
         assert kernels.search_raw(columns, message, 3, top_k=4, now=NOW) == best
         assert kernels.search_raw_many([kernels.RawRequest(columns, 3, 4)] * 2, message, now=NOW) == [best, best]
-        nothing = np.frombuffer(bytes(20), np.uint8)
+        nothing = bytes(20)
         assert kernels.search_raw(columns, nothing, 0, top_k=4, now=NOW) is None
         assert kernels.search_raw_many([kernels.RawRequest(columns, 0, 4)], nothing, now=NOW) is None
 print("equal")
