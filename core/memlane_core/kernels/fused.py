@@ -90,8 +90,6 @@ _VECTOR = 16
 """Products that the coded pass makes at a time."""
 _STEP = 64
 """And between two looks at whether a row has ended: the codes of a cache line."""
-_ASK_AHEAD = 4096
-"""Bytes between the codes that are read and those that are asked for."""
 _ROWS = 4
 """Rows side by side in the coded pass: each piece of the query is read once for all of them."""
 _CACHED_ELEMENTS = 1 << 24
@@ -106,13 +104,14 @@ _REASSOCIATE = {"reassoc", "contract", "arcp", "nsz"}
 _STRICT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 
-def _sums_for(rows: int, count: int) -> Any:
+def _sums_for(rows: int, count: int, ahead: int) -> Any:
     """A function of codes (n, d) int8, first, queries (`count`, d) int16 and out (`count`, any) int32: out[q, row] is
     set to the sum of codes[row, j] * queries[q, j] over the whole steps of j, for `rows` rows from `first` on (the last
     row again where there are no more).
 
-    Left to itself the compiler takes half as long again, and twice as long for several queries. Codes to come are asked
-    for ahead, past their end too, which is harmless: between two calls others use the caches.
+    Left to itself the compiler takes half as long again, and twice as long for several queries. Codes are asked
+    for `ahead` bytes before they are read, past their end too, which is harmless: between two calls others use the
+    caches.
     """
 
     def add_up(typing_context, codes, first, queries, out):  # type: ignore[no-untyped-def]
@@ -163,9 +162,7 @@ def _sums_for(rows: int, count: int) -> Any:
                         halves = [builder.shuffle_vector(products, unused, which) for which in (evens, odds)]
                         sums[q] = builder.add(sums[q], builder.add(*halves))
             for line in lines:
-                coming = builder.bitcast(
-                    place(code.data, line, builder.add(step, number(_ASK_AHEAD))), address
-                )
+                coming = builder.bitcast(place(code.data, line, builder.add(step, number(ahead))), address)
                 builder.call(ask, [coming, small(0), small(3), small(1)])
             following = builder.add(step, number(_STEP))
             step.add_incoming(number(0), before)
@@ -191,9 +188,9 @@ def _sums_for(rows: int, count: int) -> Any:
     return in_python if config.DISABLE_JIT else intrinsic(add_up)  # type: ignore[attr-defined]
 
 
-_sums_of_one = _sums_for(1, 1)
-_sums_of_rows = _sums_for(_ROWS, 1)
-_sums_of_group = _sums_for(1, GROUP)
+_sums_of_one = _sums_for(1, 1, 2048)
+_sums_of_rows = _sums_for(_ROWS, 1, 4096)
+_sums_of_group = _sums_for(1, GROUP, 4096)
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
