@@ -92,7 +92,7 @@ _STEP = 64
 """And between two looks at whether a row has ended: the codes of a cache line."""
 _ROWS = 4
 """Rows side by side in the coded pass: each piece of the query is read once for all of them."""
-_CACHED_ELEMENTS = 1 << 24
+_CACHED_ELEMENTS = 1 << 21
 """Rows times dimension from which memory sets the pace, and one row after the other is the faster way."""
 
 _QUERY_LEVELS = 2047
