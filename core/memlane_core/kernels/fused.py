@@ -92,8 +92,8 @@ _STEP = 64
 """And between two looks at whether a row has ended: the codes of a cache line."""
 _ROWS = 4
 """Rows side by side in the coded pass: each piece of the query is read once for all of them."""
-_CACHED_ELEMENTS = 1 << 21
-"""Rows times dimension from which memory sets the pace, and one row after the other is the faster way."""
+_ASK_AHEAD = 4096
+"""Bytes between the codes that are read and those that are asked for."""
 
 _QUERY_LEVELS = 2047
 _UNIT_ROUNDOFF = 2.0**-24
@@ -104,14 +104,14 @@ _REASSOCIATE = {"reassoc", "contract", "arcp", "nsz"}
 _STRICT: dict[str, Any] = {"nogil": True, "error_model": "numpy", "boundscheck": False}
 
 
-def _sums_for(rows: int, count: int, ahead: int) -> Any:
+def _sums_for(rows: int, count: int) -> Any:
     """A function of codes (n, d) int8, first, queries (`count`, d) int16 and out (`count`, any) int32: out[q, row] is
     set to the sum of codes[row, j] * queries[q, j] over the whole steps of j, for `rows` rows from `first` on (the last
     row again where there are no more).
 
-    Left to itself the compiler takes half as long again, and twice as long for several queries. Codes are asked
-    for `ahead` bytes before they are read, past their end too, which is harmless: between two calls others use the
-    caches.
+    Left to itself the compiler takes half as long again, and twice as long for several queries. Codes are asked for
+    ahead, past their end too, which is harmless: between two calls others use the caches. They are asked for in the
+    order in which they lie in memory; rows side by side, each asked for by itself, are slower than one after the other.
     """
 
     def add_up(typing_context, codes, first, queries, out):  # type: ignore[no-untyped-def]
@@ -161,9 +161,10 @@ def _sums_for(rows: int, count: int, ahead: int) -> Any:
                         products = builder.mul(own, factor, flags=["nsw"])
                         halves = [builder.shuffle_vector(products, unused, which) for which in (evens, odds)]
                         sums[q] = builder.add(sums[q], builder.add(*halves))
-            for line in lines:
-                coming = builder.bitcast(place(code.data, line, builder.add(step, number(ahead))), address)
-                builder.call(ask, [coming, small(0), small(3), small(1)])
+            now = builder.add(builder.mul(arguments[1], d), builder.mul(step, number(rows)))
+            for r in range(rows):
+                coming = builder.gep(code.data, [builder.add(now, number(_ASK_AHEAD + r * _STEP))])
+                builder.call(ask, [builder.bitcast(coming, address), small(0), small(3), small(1)])
             following = builder.add(step, number(_STEP))
             step.add_incoming(number(0), before)
             step.add_incoming(following, loop)
@@ -188,9 +189,8 @@ def _sums_for(rows: int, count: int, ahead: int) -> Any:
     return in_python if config.DISABLE_JIT else intrinsic(add_up)  # type: ignore[attr-defined]
 
 
-_sums_of_one = _sums_for(1, 1, 2048)
-_sums_of_rows = _sums_for(_ROWS, 1, 4096)
-_sums_of_group = _sums_for(1, GROUP, 4096)
+_sums_of_rows = _sums_for(_ROWS, 1)
+_sums_of_group = _sums_for(1, GROUP)
 
 
 @njit(nogil=True, fastmath=_REASSOCIATE, error_model="numpy", boundscheck=False)
@@ -235,11 +235,6 @@ def _add_rest(codes, first, last, queries, out):  # type: ignore[no-untyped-def]
 def _coded_dots(codes, query, out):  # type: ignore[no-untyped-def]
     n, d = codes.shape
     queries, sums = query.reshape(1, d), out.reshape(1, out.shape[0])
-    if n * d > _CACHED_ELEMENTS:
-        for row in range(n):
-            _sums_of_one(codes, row, queries, sums)
-            _add_rest(codes, row, row + 1, queries, sums)
-        return
     for row in range(0, n, _ROWS):
         _sums_of_rows(codes, row, queries, sums)
         _add_rest(codes, row, min(row + _ROWS, n), queries, sums)
