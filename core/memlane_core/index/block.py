@@ -358,10 +358,8 @@ def search_raw_many(
     answers = kernels.search_raw_many(requests, message, now=now)
     if answers is None:
         return None
-    results: list[ScoredRecords] = [([], [])] * len(searches)
-    for i, best in zip(order, answers, strict=True):
-        results[i] = searches[i][0]._scored(best)
-    return results
+    results = {i: searches[i][0]._scored(best) for i, best in zip(order, answers, strict=True)}
+    return [results[i] for i in range(len(searches))]
 
 
 def search_many(pairs: Sequence[tuple[Block, SearchQuery]]) -> list[list[Hit]]:
