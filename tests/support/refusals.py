@@ -22,11 +22,16 @@ def refused(call: Callable[[], Any]) -> Refusal:
     """Run a call that must fail with an ErrorInfo."""
     with pytest.raises(grpc.RpcError) as caught:
         call()
-    status = rpc_status.from_call(caught.value)
-    assert status is not None, caught.value
+    return refusal_of(caught.value)
+
+
+def refusal_of(error: grpc.RpcError) -> Refusal:
+    """What an error with an ErrorInfo says."""
+    status = rpc_status.from_call(error)
+    assert status is not None, error
     for packed in status.details:
         info = error_details_pb2.ErrorInfo()
         if packed.Unpack(info):
             assert info.domain == "memlane.io"
-            return Refusal(caught.value.code(), info.reason, dict(info.metadata), status.message)
+            return Refusal(error.code(), info.reason, dict(info.metadata), status.message)
     raise AssertionError(f"no ErrorInfo in {status}")

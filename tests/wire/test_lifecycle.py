@@ -15,7 +15,7 @@ import pytest
 
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
 from tests.support.forked_server import ForkedServer, running_forked_server
-from tests.support.memlane_server import ServerProcess, running_server
+from tests.support.memlane_server import ServerProcess
 from tests.support.openai_stub import After, Chat
 from tests.support.openai_stub.fixtures import openai_stub  # noqa: F401 - a fixture
 from tests.support.openai_stub.server import OpenAIStub
@@ -85,7 +85,7 @@ def test_sigterm_lets_a_running_call_end(
     request = memory_service_pb2.RememberRequest(
         user_id=USER, conversation=memory_pb2.Conversation(messages=[message]), request_id="r"
     )
-    with running_server(tmp_path / "data", settings) as server:
+    with running_forked_server(tmp_path / "data", settings) as server:
         with server.channel() as channel, ThreadPoolExecutor(1) as pool:
             create(channel, "事实一")
             remember = memory_service_pb2_grpc.MemoryServiceStub(channel).Remember
