@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from memlane_core.adapters.milvus import MilvusStore
-from memlane_core.adapters.milvus.lite_server import LiteHost
+from memlane_core.adapters.milvus_lite.host import LiteHost
 from memlane_core.domain.memory import Memory
 from memlane_core.ports.vector_store import StoredRow
 

@@ -21,9 +21,9 @@ from memlane_core.adapters.milvus import MilvusStore, filters
 from memlane_core.adapters.milvus.calls import Deadline, MilvusCalls
 from memlane_core.adapters.milvus.catalog import Catalog, Settings
 from memlane_core.adapters.milvus.gate import Gate
-from memlane_core.adapters.milvus.lite_server import LiteHost
 from memlane_core.adapters.milvus.rewrite import Rewriter
 from memlane_core.adapters.milvus.schema import CollectionNames, from_columns, to_columns
+from memlane_core.adapters.milvus_lite.host import LiteHost
 from memlane_core.domain.errors import FailedPrecondition, StoreUnavailable
 from memlane_core.ports.vector_store import StoredRow
 from tests.contracts.vector_store_builders import DIMENSION, EMBEDDER, SECONDS, knowledge, row, same, unit

@@ -4,6 +4,8 @@ Nothing here may open a channel or make a server: gRPC does not survive a fork. 
 are restored by their own fork handlers.
 """
 
+import gc
+
 import memlane_server.cli.main
 import memlane_server.cli.serve
 import memlane_server.console.server  # noqa: F401
@@ -24,3 +26,7 @@ def _loaded(threads: int) -> local_embedder.USE:
 
 
 setattr(local_embedder, "USE", _loaded)  # noqa: B010 - mypy does not let a class be assigned to
+
+# Servers collect before they serve; what was made here need not be looked through, and copied, by each of them.
+gc.collect()
+gc.freeze()

@@ -106,7 +106,6 @@ class Catalog:
             "create_collection",
             name,
             schema=collection_schema(self._settings.dimension),
-            index_params=self._index(),
             consistency_level=self._settings.consistency,
             properties={
                 Property.SCHEMA.value: SCHEMA_VERSION,
@@ -136,9 +135,10 @@ class Catalog:
 
     def load(self, name: str, deadline: Deadline) -> None:
         """After a restart of the engine collections are released: nothing can be read until they are loaded."""
-        # Creating is several calls to the driver: who died in between left a collection that cannot be loaded.
+        # The first time; also after somebody who died between creating the collection and this. It has no rows, so
+        # there is nothing to wait for: the driver would look once, sleep half a second and look again.
         if not self._calls("list_indexes", name, deadline=deadline):
-            self._calls("create_index", name, self._index(), deadline=deadline)
+            self._calls("create_index", name, self._index(), sync=False, deadline=deadline)
         self._calls("load_collection", name, deadline=deadline)
 
     def reload(self, deadline: Deadline) -> None:

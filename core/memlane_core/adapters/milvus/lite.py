@@ -12,13 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...domain.errors import FailedPrecondition, StoreUnavailable
+from .. import milvus_lite
+from ..milvus_lite import IN_USE, READY
 from .calls import Deadline
 
 logger = logging.getLogger(__name__)
-
-READY = "READY"
-IN_USE = "IN_USE"
-"""What the child says about itself."""
 
 _IN_USE_PATIENCE_SECONDS = 5.0
 """A predecessor that was killed needs a moment to let go of the data."""
@@ -98,7 +96,7 @@ class LiteProcess:
         """Start the engine once; False when the data is in use. Raises StoreUnavailable."""
         self._socket.unlink(missing_ok=True)
         process = subprocess.Popen(
-            [sys.executable, "-m", f"{__package__}.lite_server", str(self._data_dir), str(self._socket)],
+            [sys.executable, "-m", milvus_lite.__name__, str(self._data_dir), str(self._socket)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

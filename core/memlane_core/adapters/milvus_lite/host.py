@@ -1,13 +1,7 @@
-"""The child process that hosts Milvus Lite: `python -m memlane_core.adapters.milvus.lite_server DATA_DIR SOCKET`.
-
-Protocol with the parent: it writes one line, READY or IN_USE, to standard output; it reads standard input, where
-a line asks for an orderly end and the end of file says that the parent is gone. The pipe, and not a signal on
-the parent's death (Linux' PDEATHSIG), because that one fires when the *thread* that started the child ends.
-
-The engine listens on a Unix socket in a private folder and not on a port: it knows no authentication.
-"""
+"""Milvus Lite behind a Unix socket."""
 
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -24,8 +18,7 @@ from milvus_lite.db import MilvusLite
 from milvus_lite.exceptions import DataDirLockedError
 from pymilvus.grpc_gen import milvus_pb2_grpc
 
-from .calls import tame_driver_logging
-from .lite import IN_USE, READY
+from . import IN_USE, READY
 
 _EXIT_IN_USE = 75
 _WORKERS = 8
@@ -101,7 +94,8 @@ def main(data_dir: Path, socket_path: Path) -> int:
     # Ctrl-C and a service manager's stop reach the whole process group: the parent decides when we end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    tame_driver_logging()
+    # It logs each failure with a traceback and the filter; the parent raises and counts it.
+    logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
     try:
         host = LiteHost(data_dir, socket_path)
     except DataDirLockedError:
@@ -115,7 +109,3 @@ def main(data_dir: Path, socket_path: Path) -> int:
     with contextlib.suppress(OSError):
         shutil.rmtree(socket_path.parent)
     os._exit(1)
-
-
-if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), Path(sys.argv[2])))
