@@ -1,5 +1,6 @@
 """How the tests are shared out among the workers of `make test`; a run in one process is left as it is."""
 
+import gc
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,11 @@ other files go to one worker whole, as their tests share a server."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the kernels once, where they are not cached yet, rather than in every worker at the same time."""
+    """Compile the kernels once, where they are not cached yet, rather than in every worker at the same time.
+
+    What is imported and collected from here on stays, so the garbage collector need not walk it.
+    """
+    gc.disable()
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         from memlane_core import kernels
 
@@ -39,6 +44,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: _rank(item.nodeid))
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def _rank(nodeid: str) -> int:

@@ -1,15 +1,12 @@
-"""Composition of what reads, decides and embeds, from the settings. With app.py the only place that names adapters."""
+"""Composition of what reads, decides and embeds, from the settings. With app.py and openai_models.py the only place
+that names adapters."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from memlane_core.adapters.local_embedder import LocalEmbedder
-from memlane_core.adapters.openai.chat import OpenAIChatModel
-from memlane_core.adapters.openai.client import ChatClient
-from memlane_core.adapters.openai.decider import ModelDecider
-from memlane_core.adapters.openai.extractor import ModelExtractor
-from memlane_core.adapters.openai.settings import ChatSettings, TokenParameter
-from memlane_core.adapters.openai_embedder import OpenAIEmbedder
 from memlane_core.builtin.decision import RulesDecider
 from memlane_core.builtin.extraction import RulesExtractor
 from memlane_core.domain.errors import NotConfigured
@@ -21,7 +18,9 @@ from memlane_core.ports.extractor import Extractor
 from memlane_core.ports.model_observer import ModelObserver
 from memlane_core.services.chat import MODEL_SETTING
 
-from .config import EmbeddingSettings, ModelSettings, Settings
+from .config import EmbeddingSettings, Settings
+
+Close = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,70 +34,41 @@ class Minds:
     """Decides what a model leaves open, or all."""
     chat: ChatModel | None
     secrets: SecretPolicy
-    client: ChatClient | None
+    closing: tuple[Close, ...]
+    """End connections and threads."""
 
     async def close(self) -> None:
-        """End connections and threads."""
-        if isinstance(self.embedder, OpenAIEmbedder):
-            await self.embedder.close()
-        elif isinstance(self.embedder, LocalEmbedder):
-            await asyncio.to_thread(self.embedder.close)
-        if self.client is not None:
-            await self.client.close()
+        for close in self.closing:
+            await close()
 
 
 def minds(settings: Settings, observer: ModelObserver | None = None) -> Minds:
     """`observer` is told of each call of a model. Raises NotConfigured naming the setting that is missing."""
-    embedder = _embedder(settings.embedding, observer)
+    embedder, close_embedder = _embedder(settings.embedding, observer)
     secrets = SecretPolicy(frozenset(settings.memory.secret_kinds), settings.memory.keep_last_four)
     rules = RulesDecider(nomination_threshold=embedder.nomination_threshold)
-    client = _chat_client(settings.chat, observer) if settings.chat.configured else None
-
-    def cut(text: str) -> str:
-        return redact(text, secrets).text
-
-    chat = OpenAIChatModel(client, redact=cut) if client else None
+    by_rules = RulesExtractor(secrets=secrets)
     wanted = settings.memory.decider
-    if wanted == "model" and client is None:
-        raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
-    if client is None or wanted == "rules":
-        return Minds(embedder, RulesExtractor(secrets=secrets), rules, rules, chat, secrets, client)
-    return Minds(
-        embedder,
-        ModelExtractor(client, redact=cut),
-        ModelDecider(client, fallback=rules, redact=cut),
-        rules,
-        chat,
-        secrets,
-        client,
-    )
+    if not settings.chat.configured:
+        if wanted == "model":
+            raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
+        return Minds(embedder, by_rules, rules, rules, None, secrets, (close_embedder,))
+
+    from .openai_models import ChatEndpoint
+
+    endpoint = ChatEndpoint(settings.chat, observer, redact=lambda text: redact(text, secrets).text)
+    chat, closing = endpoint.chat(), (close_embedder, endpoint.close)
+    if wanted == "rules":
+        return Minds(embedder, by_rules, rules, rules, chat, secrets, closing)
+    return Minds(embedder, endpoint.extractor(), endpoint.decider(rules), rules, chat, secrets, closing)
 
 
-def _embedder(settings: EmbeddingSettings, observer: ModelObserver | None) -> Embedder:
+def _embedder(settings: EmbeddingSettings, observer: ModelObserver | None) -> tuple[Embedder, Close]:
     if settings.provider == "local":
-        return LocalEmbedder()
-    if not settings.base_url:
-        raise NotConfigured("embedding.provider = openai", "embedding.base_url (MEMLANE_EMBEDDING__BASE_URL)")
-    return OpenAIEmbedder(
-        base_url=settings.base_url,
-        api_key=settings.api_key.get_secret_value(),
-        model=settings.model,
-        dimension=settings.dimension,
-        timeout_seconds=settings.timeout_seconds,
-        observer=observer,
-    )
+        local = LocalEmbedder()
+        return local, partial(asyncio.to_thread, local.close)
 
+    from .openai_models import open_embedder
 
-def _chat_client(settings: ModelSettings, observer: ModelObserver | None) -> ChatClient:
-    return ChatClient(
-        ChatSettings(
-            base_url=settings.base_url,
-            api_key=settings.api_key.get_secret_value(),
-            model=settings.model,
-            temperature=settings.temperature,
-            timeout_seconds=settings.timeout_seconds,
-            token_parameter=TokenParameter(settings.token_parameter),
-            max_output_tokens=settings.max_output_tokens,
-        ),
-        observer=observer,
-    )
+    remote = open_embedder(settings, observer)
+    return remote, remote.close

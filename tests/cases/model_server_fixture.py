@@ -143,8 +143,8 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def holds(data: bytes, secret: str) -> bool:
-    """Whether a file holds it; four digits inside of a longer number, such as a time, are no PIN."""
-    return re.search(rb"(?<![\d.])" + re.escape(secret.encode()) + rb"(?!\d)", data) is not None
+    """Whether a file holds it; four digits inside of a time, an id or a hash are no PIN."""
+    return re.search(rb"(?<![\w.-])" + re.escape(secret.encode()) + rb"(?![\w-])", data) is not None
 
 
 def sent_texts(stub: OpenAIStub) -> str:

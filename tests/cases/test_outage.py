@@ -19,8 +19,8 @@ from .conftest import Api
 
 def test_B44_a_page_is_capped_by_bytes(api: Api) -> None:
     user = api.fresh()
-    metadata = {f"k{n}": "v" * 900 for n in range(4)}
-    wanted = {api.create(user, f"第 {n} 条" + "中" * 660, metadata=metadata).memory_id for n in range(220)}
+    metadata = {f"键{n}": "值" * 300 for n in range(4)}
+    wanted = {api.create(user, f"第 {n} 条", metadata=metadata).memory_id for n in range(320)}
     found: set[str] = set()
     token, pages = "", 0
     while True:

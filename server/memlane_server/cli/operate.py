@@ -1,6 +1,9 @@
 """Commands of the one who runs the service: serve, doctor."""
 
+import contextlib
+import gc
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +33,17 @@ def load_or_fail(config: Path | None, **overrides: Any) -> Settings:
         fail("the configuration is wrong:\n" + "\n".join(lines), 2)
     except ValueError as error:
         fail(f"the configuration cannot be read: {error}", 2)
+
+
+@contextlib.contextmanager
+def _imports() -> Iterator[None]:
+    """What is imported stays: a collection in the midst of it walks it in vain, and so does every later one."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def serve(
@@ -70,8 +84,8 @@ def serve(
     logs.configure(settings.log.level, settings.log.format)
     try:
         check_address(settings)
-        from .serve import run
-
+        with _imports():
+            from .serve import run
         run(settings)
     except MemlaneError as error:
         fail(error.message)
@@ -79,7 +93,8 @@ def serve(
 
 def doctor(config: Config = None) -> None:
     """Check configuration, stores and embedder, and say in words what is wrong."""
-    from ..doctor import examine
+    with _imports():
+        from ..doctor import examine
 
     settings = load_or_fail(config)
     findings = examine(settings)
