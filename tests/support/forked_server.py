@@ -80,7 +80,9 @@ def _serve(environment: Mapping[str, str], stdout: Connection, lifeline: Connect
     os.environ.update(environment)
     sys.argv = ["memlane", "serve"]
     from memlane_server.cli.main import app
+    from tests.support.forked_engine import fork_first_engine
 
+    fork_first_engine()
     app()
 
 

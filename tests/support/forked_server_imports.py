@@ -9,6 +9,7 @@ import gc
 import memlane_server.cli.main
 import memlane_server.cli.serve
 import memlane_server.console.server  # noqa: F401
+import tests.support.forked_engine  # noqa: F401
 from memlane_core import kernels
 from memlane_core.adapters import local_embedder
 

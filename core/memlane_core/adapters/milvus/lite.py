@@ -25,6 +25,16 @@ _RESTART_DELAYS_SECONDS = (0.0, 0.5, 1.0, 2.0, 5.0)
 _STOP_SECONDS = 20.0
 
 
+def launch(data_dir: Path, socket: Path) -> "subprocess.Popen[str]":
+    """A new engine process; `adapters.milvus_lite` says what it and its parent tell each other."""
+    return subprocess.Popen(
+        [sys.executable, "-m", milvus_lite.__name__, str(data_dir), str(socket)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 class LiteProcess:
     """The engine's process for one data directory.
 
@@ -95,12 +105,7 @@ class LiteProcess:
     def _spawn(self, deadline: Deadline) -> bool:
         """Start the engine once; False when the data is in use. Raises StoreUnavailable."""
         self._socket.unlink(missing_ok=True)
-        process = subprocess.Popen(
-            [sys.executable, "-m", milvus_lite.__name__, str(self._data_dir), str(self._socket)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        process = launch(self._data_dir, self._socket)
         assert process.stdout is not None
         timer = threading.Timer(deadline.remaining_seconds(), process.kill)
         timer.start()
