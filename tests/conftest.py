@@ -25,6 +25,13 @@ _LONG = (
 )
 """What takes long goes first, so that no worker is left with it at the end."""
 
+_TOGETHER = (
+    "tests/unit/adapters/test_local_embedder.py",
+    "tests/unit/builtin/decision/test_field_reports.py",
+    "tests/unit/builtin/decision/test_quality.py",
+)
+"""Files of one worker: they share the embedder, which takes seconds to load."""
+
 _SPREAD = ("tests/contract/test_milvus_lite_own.py", "tests/wire/test_lifecycle.py")
 """Files whose tests each start processes of their own: any worker may run any of their classes and functions. All
 other files go to one worker whole, as their tests share a server."""
@@ -65,6 +72,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFile(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             parts: Sequence[str] = nodeid.split("::")
+            if parts[0] in _TOGETHER:
+                return _TOGETHER[0]
             if parts[0] not in _SPREAD:
                 return parts[0]
             return "::".join(parts[:2])

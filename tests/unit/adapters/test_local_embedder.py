@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,13 +15,6 @@ from memlane_core.adapters.local_embedder import NOMINATION_THRESHOLD, LocalEmbe
 from memlane_core.domain.errors import DeadlineExceeded
 
 DATA = Path(__file__).resolve().parents[3] / "benchmarks" / "data" / "eval"
-
-
-@pytest.fixture(scope="module")
-def embedder() -> Iterator[LocalEmbedder]:
-    made = LocalEmbedder()
-    yield made
-    made.close()
 
 
 def cosine(embedder: LocalEmbedder, one: str, other: str) -> float:

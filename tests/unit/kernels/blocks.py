@@ -31,6 +31,13 @@ def random_times(
     return times
 
 
+def random_words(rng: np.random.Generator, vocabulary: int) -> list[int]:
+    """Sorted ids of up to 11 words, every fifth of them a concept."""
+    known = rng.integers(0, vocabulary, rng.integers(0, 12)).tolist()
+    ids = [word * 97 for word in sorted(set(known))]
+    return sorted(word | kernels.CONCEPT_BIT if at % 5 == 0 else word for at, word in enumerate(ids))
+
+
 def make_columns(
     rng: np.random.Generator,
     vectors: NDArray[np.float32],
@@ -43,13 +50,9 @@ def make_columns(
     n = len(vectors)
     if times is None:
         times = random_times(rng, n)
-    counts = rng.integers(0, 12, n)
-    words = [np.unique(rng.integers(0, vocabulary, count)).astype(np.uint32) * 97 for count in counts]
-    for ids in words:
-        ids[::5] |= np.uint32(kernels.CONCEPT_BIT)
-        ids.sort()
-    offsets = np.concatenate([[0], np.cumsum([len(ids) for ids in words])]).astype(np.int64)
-    tokens = np.concatenate([*words, np.empty(0, np.uint32)]).astype(np.uint32)
+    words = [random_words(rng, vocabulary) for _ in range(n)]
+    offsets = np.cumsum([0, *map(len, words)], dtype=np.int64)
+    tokens = np.array([word for ids in words for word in ids], np.uint32)
     frequencies = rng.integers(1, 4, len(tokens)).astype(np.float32)
     codes, rows = np.empty(vectors.shape, np.int8), np.empty((4, n), np.float32)
     kernels.code_rows(vectors, 0, n, codes, rows)

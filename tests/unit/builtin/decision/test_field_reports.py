@@ -1,7 +1,5 @@
 """Field reports (cases B01-B08) at the level of decider and guards, with the similarities of the local embedder."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from memlane_core.adapters.local_embedder import LocalEmbedder
@@ -10,13 +8,6 @@ from memlane_core.domain.conversation import Fact
 from memlane_core.domain.decision import Candidate, Decision
 from memlane_core.domain.memory import Action, Memory
 from memlane_core.guards import Guarded, GuardName, guard
-
-
-@pytest.fixture(scope="module")
-def embedder() -> Iterator[LocalEmbedder]:
-    made = LocalEmbedder()
-    yield made
-    made.close()
 
 
 class Lane:

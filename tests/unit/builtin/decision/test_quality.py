@@ -6,7 +6,6 @@ of a whole kind may not.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +24,6 @@ from memlane_core.evaluation.decisions import (
 DATA = Path(__file__).parents[4] / "benchmarks" / "data"
 PUBLIC = DATA / "eval" / "decisions_public.jsonl"
 HELD_OUT = DATA / "decisions_own_heldout.jsonl"
-
-
-@pytest.fixture(scope="module")
-def embedder() -> Iterator[LocalEmbedder]:
-    made = LocalEmbedder()
-    yield made
-    made.close()
 
 
 def right(row: dict[str, Any], action: str, target_id: str | None) -> bool:
