@@ -45,8 +45,10 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         from memlane_core import kernels
+        from tests.support import fork_server
 
         kernels.warm_up()
+        fork_server.start()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

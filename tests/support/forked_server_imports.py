@@ -8,10 +8,10 @@ import gc
 
 import memlane_server.cli.main
 import memlane_server.cli.serve
-import memlane_server.console.server  # noqa: F401
-import tests.support.forked_engine  # noqa: F401
+import memlane_server.console.server
 from memlane_core import kernels
 from memlane_core.adapters import local_embedder
+from tests.support.forked_engine import fork_first_engine
 
 kernels.warm_up()
 
@@ -31,3 +31,9 @@ setattr(local_embedder, "USE", _loaded)  # noqa: B010 - mypy does not let a clas
 # Servers collect before they serve; what was made here need not be looked through, and copied, by each of them.
 gc.collect()
 gc.freeze()
+
+
+def serve() -> None:
+    """The command `memlane serve`, in a process that was just forked."""
+    fork_first_engine()
+    memlane_server.cli.main.app()
