@@ -219,7 +219,7 @@ class TestErasedFromTheFiles:
         # pages and so copy rows that are erased later. Secure delete does not reach the stale copies; scrub
         # must.
         secrets: list[str] = []
-        for index in range(600):
+        for index in range(300):
             secrets += [f"秘密{index:04d}", f"secret{index:04d}"]
             for user_id in (ALICE, ZHANG, "王五"):
                 kept = user_id == "王五"
@@ -234,7 +234,7 @@ class TestErasedFromTheFiles:
         journal.scrub()
         content = _content(path)
         assert [text for text in (CHINESE, ENGLISH, *secrets) if text in content] == []
-        assert len(journal.memories(MemoryPage(TENANT, "王五", limit=1000))) == 600
+        assert len(journal.memories(MemoryPage(TENANT, "王五", limit=1000))) == 300
         assert journal.verify_chain().valid
 
     def test_held_texts_stay_until_the_release(self, journal: SqlJournal, path: Path) -> None:

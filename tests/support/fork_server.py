@@ -5,6 +5,7 @@ the descriptor that becomes the server's standard output, and is told the proces
 lives no longer than its connection, and all of them no longer than this process' standard input is open.
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -25,23 +26,21 @@ ADDRESS = "TESTS_FORK_SERVER"
 
 _MAX_REQUEST_BYTES = 128 * 1024
 
-_own: "subprocess.Popen[bytes] | None" = None
-
 
 def start() -> None:
     """Start one for this process and for all that it starts from now on. It ends with this process."""
-    global _own
     directory = tempfile.mkdtemp(prefix="tests-fork-")
     path = f"{directory}/socket"
-    _own = subprocess.Popen(
+    server = subprocess.Popen(
         [sys.executable, "-m", "tests.support.fork_server", path],
         cwd=Path(__file__).parents[2],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    assert _own.stdout is not None
-    assert _own.stdout.readline(), "the fork server did not start"
+    assert server.stdout is not None
+    assert server.stdout.readline(), "the fork server did not start"
     os.environ[ADDRESS] = path
+    atexit.register(server.communicate)
 
 
 class ForkedProcess:

@@ -11,7 +11,7 @@ import pytest
 from memlane.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
 
 USERS = int(os.environ.get("MEMLANE_TEST_ISOLATION_USERS", "40"))
-ROWS = int(os.environ.get("MEMLANE_TEST_ISOLATION_ROWS", "20"))
+ROWS = int(os.environ.get("MEMLANE_TEST_ISOLATION_ROWS", "12"))
 SEARCHES = int(os.environ.get("MEMLANE_TEST_ISOLATION_SEARCHES", "10000"))
 """The long run: 200 users, 1000 rows, 100000 searches."""
 BATCH = 200

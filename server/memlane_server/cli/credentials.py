@@ -1,4 +1,7 @@
-"""Commands that make credentials to try things out: certs, keys, token."""
+"""Commands that make credentials to try things out: certs, keys, token.
+
+Cryptography is imported where it is used: every `memlane` command imports this module.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,9 +10,6 @@ import typer
 
 from memlane_core.domain.errors import MemlaneError
 
-from ..auth import issuing
-from ..auth.example_certificates import write_examples
-from ..auth.settings import is_user_id
 from ..principal import SCOPES, Principal
 from .connection import console, fail
 from .operate import Config, load_or_fail
@@ -29,6 +29,8 @@ def certs(
     days: Annotated[float, typer.Option(min=0.01, help="How long they are valid")] = 30.0,
 ) -> None:
     """Make an authority and certificates of a server and its clients, for trying out TLS."""
+    from ..auth.example_certificates import write_examples
+
     try:
         written = write_examples(out, hosts=host, clients=client, days=days)
     except MemlaneError as error:
@@ -49,6 +51,8 @@ def keys(
     algorithm: Annotated[str, typer.Option(help="ES256 or RS256")] = "ES256",
 ) -> None:
     """Make a key pair for tokens: issuer-key.pem signs them, jwks.json lets the server check them."""
+    from ..auth import issuing
+
     if algorithm not in ("ES256", "RS256"):
         fail("--algorithm is ES256 or RS256", 2)
     key = issuing.new_key("ES256" if algorithm == "ES256" else "RS256")
@@ -81,6 +85,9 @@ def token(
     config: Config = None,
 ) -> None:
     """Make a token that a server with the same settings takes, and print it."""
+    from ..auth import issuing
+    from ..auth.settings import is_user_id
+
     unknown = sorted(set(scope) - SCOPES)
     if unknown:
         fail(f"unknown scope {unknown[0]}; there are {', '.join(sorted(SCOPES))}", 2)

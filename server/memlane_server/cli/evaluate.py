@@ -15,7 +15,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from memlane_core.domain.errors import MemlaneError
 
-from ..config import Settings
 from .connection import console, errors, fail
 from .operate import Config, load_or_fail
 
@@ -116,7 +115,7 @@ def _measure(
 ) -> None:
     from ..models import minds
 
-    settings: Settings = load_or_fail(config)
+    settings = load_or_fail(config)
     settings.memory.decider = decider.value
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     try:

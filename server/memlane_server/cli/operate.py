@@ -1,28 +1,35 @@
-"""Commands of the one who runs the service: serve, doctor."""
+"""Commands of the one who runs the service: serve, doctor.
+
+The settings are imported where they are used: every `memlane` command imports this module.
+"""
 
 import contextlib
 import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
 from memlane_core.domain.errors import MemlaneError
 
 from .. import logs
-from ..address import check_address
-from ..config import Settings, load
 from .connection import console, fail
+
+if TYPE_CHECKING:
+    from ..config import Settings
 
 Config = Annotated[
     Path | None, typer.Option("--config", "-c", envvar="MEMLANE_CONFIG", help="TOML file with settings")
 ]
 
 
-def load_or_fail(config: Path | None, **overrides: Any) -> Settings:
+def load_or_fail(config: Path | None, **overrides: Any) -> "Settings":
+    from pydantic import ValidationError
+
+    from ..config import load
+
     try:
         return load(config, **overrides)
     except FileNotFoundError as error:
@@ -83,6 +90,8 @@ def serve(
         return
     logs.configure(settings.log.level, settings.log.format)
     try:
+        from ..address import check_address
+
         check_address(settings)
         with _imports():
             from .serve import run
