@@ -1,4 +1,4 @@
-"""Composition root: with models.py the only place that names adapters."""
+"""Composition root: with models.py and openai_models.py the only place that names adapters."""
 
 import asyncio
 import contextlib

@@ -44,14 +44,14 @@ class Minds:
 
 def minds(settings: Settings, observer: ModelObserver | None = None) -> Minds:
     """`observer` is told of each call of a model. Raises NotConfigured naming the setting that is missing."""
+    wanted = settings.memory.decider
+    if wanted == "model" and not settings.chat.configured:
+        raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
     embedder, close_embedder = _embedder(settings.embedding, observer)
     secrets = SecretPolicy(frozenset(settings.memory.secret_kinds), settings.memory.keep_last_four)
     rules = RulesDecider(nomination_threshold=embedder.nomination_threshold)
     by_rules = RulesExtractor(secrets=secrets)
-    wanted = settings.memory.decider
     if not settings.chat.configured:
-        if wanted == "model":
-            raise NotConfigured("memory.decider = model needs a chat model, which", MODEL_SETTING)
         return Minds(embedder, by_rules, rules, rules, None, secrets, (close_embedder,))
 
     from .openai_models import ChatEndpoint

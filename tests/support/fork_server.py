@@ -83,6 +83,14 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
 
+def keep_only(stdin: int, stdout: int, stderr: int = 2) -> None:
+    """In a forked process: make these the standard descriptors and close all others, since locks and ends of pipes
+    that it was born with would outlive who holds them."""
+    for number, descriptor in enumerate((stdin, stdout, stderr)):
+        os.dup2(descriptor, number)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+
+
 class _ForkServer:
     def __init__(self, listener: socket.socket, path: Path, serve: Callable[[], None]) -> None:
         self._path = path
@@ -104,8 +112,11 @@ class _ForkServer:
 
     def _fork(self, listener: socket.socket) -> None:
         connection, _ = listener.accept()
-        message, (stdout, *_), _, _ = socket.recv_fds(connection, _MAX_REQUEST_BYTES, 1)
-        request = json.loads(message)
+        message, descriptors, _, _ = socket.recv_fds(connection, _MAX_REQUEST_BYTES, 1)
+        if not message:  # A client that died between two steps; the other servers live on.
+            connection.close()
+            return
+        request, (stdout,) = json.loads(message), descriptors
         pid = os.fork()
         if not pid:
             self._become_server(request["environment"], stdout, request["log"])
@@ -131,13 +142,11 @@ class _ForkServer:
         self._watch(connection, client_went)
 
     def _become_server(self, environment: Mapping[str, str], stdout: int, log: str) -> NoReturn:
-        """In the forked process. It keeps no descriptor of this server or of another one's client."""
+        """In the forked process."""
         code = 1
         try:
             error = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-            for descriptor, number in ((os.open(os.devnull, os.O_RDONLY), 0), (stdout, 1), (error, 2)):
-                os.dup2(descriptor, number)
-            os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+            keep_only(os.open(os.devnull, os.O_RDONLY), stdout, error)
             os.environ.clear()
             os.environ.update(environment)
             sys.argv = ["memlane", "serve"]

@@ -18,6 +18,7 @@ from typing import NoReturn, cast
 
 from memlane_core.adapters.milvus import lite
 from memlane_core.adapters.milvus_lite.host import main
+from tests.support.fork_server import keep_only
 
 
 class _ForkedEngine:
@@ -62,10 +63,7 @@ def _become_engine(data_dir: Path, socket: Path, stdin: int, stdout: int) -> NoR
     code = 1
     try:
         signal.set_wakeup_fd(-1)
-        os.dup2(stdin, 0)
-        os.dup2(stdout, 1)
-        # The server's lock on its data and the other ends of the pipes are not ours to hold.
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        keep_only(stdin, stdout)
         sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115 - for the rest of the process
         code = main(data_dir, socket)
     finally:
